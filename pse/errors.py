@@ -30,7 +30,7 @@ class PseError(Exception):
     ...     pse.trace.open("run2")
     ... except PseError as error:
     ...     print(error.message, "|", error.help, "|", error.exit_code)
-    run2 does not exist | record one with: pse run PROGRAM -p P --trace DIR | 2
+    there is no trace run2 | record one with: pse run PROGRAM -p P --trace DIR | 2
     """
 
     exit_code: int = ExitCode.FAILED

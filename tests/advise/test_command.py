@@ -104,7 +104,7 @@ def test_a_changed_program_is_not_offered_to_be_written(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "does not exist"),
+        (["nowhere"], "there is no trace"),
         (["trace", "--link", "fast"], "expected a rate"),
         (["trace", "-p", "0"], "not a number of processors"),
     ],

@@ -79,8 +79,8 @@ def test_statistics_of_messages_are_of_repaired_clocks(pse, tmp_path):
 @pytest.mark.parametrize(
     ("name", "message", "help"),
     [
-        ("run.npz", "is a cube that pse analyze wrote, no trace", "read it with: pse cube mean "),
-        ("run.cubex", "is a cube in the format of Cube, no trace", "open it with Cube's own tools: cube "),
+        ("run.npz", "is a cube that pse analyze wrote, not a trace", "read it with: pse cube mean "),
+        ("run.cubex", "is a cube in the format of Cube, not a trace", "open it with Cube's own tools: cube "),
     ],
 )
 def test_a_cube_is_no_trace_and_the_command_that_reads_it_is_named(pse, tmp_path, name, message, help):
@@ -129,4 +129,4 @@ def test_ranks_of_a_job_analyze_together(pse, mpiexec, tmp_path, random_run):
     assert read_cube(tmp_path / "cube.npz").values.keys() == analyze(random_run).values.keys()
     done = mpiexec(3, "-m", "pse", "analyze", tmp_path / "none")
     assert done.code == 2
-    assert done.err.count("does not exist") == 1
+    assert done.err.count("there is no trace, archive or cube") == 1

@@ -49,7 +49,7 @@ def test_slices_are_drawn(pse, folder, name):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["absent"], "error: there is no folder absent"),
+        (["absent"], "error: there is no directory absent"),
         (
             [".", "--communicator", "3"],
             "error: . has nothing of communicator 3\nhelp: record it: PSE_BCS_MMDS=. ",

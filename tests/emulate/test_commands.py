@@ -136,7 +136,7 @@ def test_compare_names_what_differs(call):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("fit", "none.ace"), "none.ace holds no results of ACE"),
+        (("fit", "none.ace"), "there is no directory none.ace"),
         (("fit", "empty.ace"), "there are no measured exchanges to fit a model to"),
         (("fit", "one.ace", "-o", "none/model.json"), "there is no directory none"),
         (("report", "empty.ace"), "these results have no cycles"),

@@ -157,7 +157,11 @@ def broken(seconds):
     [
         (np.zeros(0, EXCHANGE), "piecewise", "there are no measured exchanges to fit a model to"),
         (broken(0.0), "piecewise", "an exchange of 64 B took 0.0 s"),
-        (broken(np.nan), "paper", "took nan s .launch 0, rank 0, repetition 0.: that is no time"),
+        (
+            broken(np.nan),
+            "paper",
+            "took nan s .launch 0, rank 0, repetition 0.: a time is finite and above zero",
+        ),
         (broken(1.0), "papre", "there is no mode 'papre'"),
     ],
 )

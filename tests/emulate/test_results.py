@@ -59,8 +59,12 @@ def test_damaged_results_are_named(results, tmp_path):
     ("file", "text", "words"),
     [
         ("metadata.json", b"[]", "metadata.json holds no object"),
-        ("metadata.json", b'{"version": 1, "applications": [5]}', "applications of the metadata is no list"),
-        ("metadata.json", b'{"version": 1, "launches": 5}', "launches of the metadata is no list"),
+        (
+            "metadata.json",
+            b'{"version": 1, "applications": [5]}',
+            "applications of the metadata is not a list",
+        ),
+        ("metadata.json", b'{"version": 1, "launches": 5}', "launches of the metadata is not a list"),
         ("metadata.json", b'{"version": 1, "applications": [{"name": "a"}]}', "a row with the application 1"),
         ("cycles.npy", b"PK\x03\x04", "cycles.npy holds no table"),
         ("exchanges.npy", b"", "exchanges.npy holds no table"),

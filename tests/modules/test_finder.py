@@ -181,7 +181,7 @@ def test_link_and_flags():
 def test_flags_begin_with_a_minus():
     found = directives.scan("//@ coven flags ffast-math\n//@ coven flags -include x.h\n", "c", "f.c")
     ((directive, message, help),) = directives.problems(found)
-    assert (directive.span.line, message) == (1, "`ffast-math` is no flag: flags begin with `-`")
+    assert (directive.span.line, message) == (1, "`ffast-math` is not a flag: flags begin with `-`")
     assert help == "write:  coven flags -ffast-math"
 
 

@@ -119,7 +119,7 @@ def test_what_can_t_be_drawn(small_trace, tmp_path, monkeypatch, arguments, mess
 def test_no_trace(tmp_path):
     result = view(tmp_path / "nix", "-o", tmp_path / "run.png")
     assert result.exit_code == 2
-    assert "does not exist" in result.output
+    assert "there is no trace" in result.output
 
 
 def test_damaged_trace_is_drawn_with_warnings(small_trace, tmp_path):

@@ -89,12 +89,14 @@ def read_cube(path: str | os.PathLike[str]) -> Cube:
     try:
         with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
-                raise UsageError(f"{path} is not a cube, or it is damaged: it is no .npz file", help=_HELP)
+                raise UsageError(
+                    f"{path} is not a cube, or it is damaged: it is not an .npz file", help=_HELP
+                )
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 return _decoded(arrays)
     except FileNotFoundError:
-        raise UsageError(f"{path} does not exist", help=_HELP) from None
+        raise UsageError(f"there is no cube {path}", help=_HELP) from None
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror or error}", help=_HELP) from error
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:

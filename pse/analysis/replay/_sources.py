@@ -86,7 +86,7 @@ def opened(source: str | os.PathLike[str] | Trace, peers: Peers) -> Iterator[Sou
         notes: list[str] = []
         if imported := _any(peers, anchor.is_file()):
             path, notes = _imported(anchor, peers, kept)
-        found = whole(open_trace(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
+        found = whole(_opened(path), notes) if isinstance(peers, Alone) else _part(path, peers, notes)
         yield replace(found, problems=_without_what_the_import_said(found.problems)) if imported else found
 
 
@@ -121,9 +121,17 @@ def runtime_trace(trace: Trace, streams: Streams, peers: Peers) -> Trace | None:
 
 
 _CUBES = {
-    ".npz": "a cube that pse analyze wrote, no trace|read it with: pse cube mean {path}",
-    ".cubex": "a cube in the format of Cube, no trace|open it with Cube's own tools: cube {path}",
+    ".npz": "a cube that pse analyze wrote, not a trace|read it with: pse cube mean {path}",
+    ".cubex": "a cube in the format of Cube, not a trace|open it with Cube's own tools: cube {path}",
 }
+
+
+def _opened(path: Path) -> Trace:
+    """Open a trace where a cube, too, or an archive could have been meant."""
+    if not path.exists():
+        help = "record a trace with: pse run PROGRAM -p P --trace DIR, or pse tools run --tools trace …"
+        raise TraceError(f"there is no trace, archive or cube {path}", help=help)
+    return open_trace(path)
 
 
 def _refuse_cubes(path: Path) -> None:
@@ -208,7 +216,7 @@ def _say_that_nothing_is_there(path: Path, peers: Peers, missing: list[str]) -> 
     said = [f"{path}: nothing of this trace can be read: {'; '.join(merge_alike(missing))}", ""]
     if peers.rank == 0:
         try:
-            open_trace(path)
+            _opened(path)
         except TraceError as error:
             said = [error.message, error.help or ""]
     message, advice = peers.combined(said, lambda one, other: one)

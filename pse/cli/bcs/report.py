@@ -47,14 +47,14 @@ def command(
 ) -> None:
     """Report calls and slices that FOLDER has from a run with PSE_BCS_MMDS or PSE_BCS_EMDS set to it."""
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}")
+        raise UsageError(f"there is no directory {folder}", help=_recorded_into(folder))
     reports = [one for one in coschedule.load_reports(folder, communicator) if rank in (None, one.rank)]
     slices = _within(coschedule.load_slices(folder, communicator), window)
     if not reports and slices is None:
         raise UsageError(
             f"{folder} has nothing of communicator {communicator}"
             + ("" if rank is None else f" and rank {rank}"),
-            help=f"record it: PSE_BCS_MMDS={folder} PSE_BCS_EMDS={folder} mpiexec … python program.py",
+            help=_recorded_into(folder),
         )
     if output is not None:
         _draw(slices, metrics or views.SLICE_METRICS, output, folder)
@@ -62,6 +62,10 @@ def command(
         click.echo(json.dumps({"routines": _totals(reports), "slices": _summary(slices)}, indent=1))
     else:
         _print(reports, slices)
+
+
+def _recorded_into(folder: Path) -> str:
+    return f"record it: PSE_BCS_MMDS={folder} PSE_BCS_EMDS={folder} mpiexec … python program.py"
 
 
 def _within(slices: NDArray[Any] | None, window: str | None) -> NDArray[Any] | None:

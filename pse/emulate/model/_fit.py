@@ -101,7 +101,8 @@ def _check(exchanges: NDArray[np.void]) -> None:
         first = wrong[0]
         raise ModelError(
             f"an exchange of {size_text(int(first['size']), zeros=False)} took {first['seconds']} s (launch"
-            f" {first['launch']}, rank {first['rank']}, repetition {first['repetition']}): that is no time",
+            f" {first['launch']}, rank {first['rank']}, repetition {first['repetition']}): a time is finite"
+            " and above zero",
         )
     if (exchanges["size"] < 0).any():
         raise ModelError(f"an exchange has a size of {exchanges['size'].min()} B")

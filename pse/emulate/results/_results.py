@@ -57,7 +57,7 @@ class ResultsError(UsageError):
     >>> pse.ace.Results.load("none.ace")
     Traceback (most recent call last):
         ...
-    ResultsError: none.ace holds no results of ACE
+    ResultsError: there is no directory none.ace
     """
 
 
@@ -195,8 +195,13 @@ class Results:
         """
         directory = Path(path)
         if not (directory / "metadata.json").is_file():
+            there = (
+                f"{directory} holds no results of ACE"
+                if directory.exists()
+                else f"there is no directory {directory}"
+            )
             raise ResultsError(
-                f"{directory} holds no results of ACE",
+                there,
                 help="`pse ace run CONFIG.toml -o NAME.ace` makes some",
             )
         try:
@@ -234,7 +239,7 @@ def _problem(tables: Sequence[NDArray[Any]], metadata: Mapping[str, Any]) -> str
     for name, known in (("applications", "name"), ("launches", "launch")):
         listed = metadata.get(name, [])
         if not isinstance(listed, list) or not all(isinstance(one, dict) and known in one for one in listed):
-            return f"{name} of the metadata is no list of objects with a {known}"
+            return f"{name} of the metadata is not a list of objects with the key {known}"
     for name, table in zip(("cycles", "exchanges"), tables, strict=True):
         if table.ndim != 1:
             return f"{name}.npy has {table.ndim} dimensions instead of one"
@@ -246,7 +251,7 @@ def _problem(tables: Sequence[NDArray[Any]], metadata: Mapping[str, Any]) -> str
         wrong = cycles[name][(cycles[name] < 0) | (cycles[name] >= limit)]
         if len(wrong):
             return f"cycles.npy has a row with the {name} {wrong[0]}"
-    return None if np.isfinite(cycles["load"]).all() else "cycles.npy has a load that is no number"
+    return None if np.isfinite(cycles["load"]).all() else "cycles.npy has a load that is not a number"
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

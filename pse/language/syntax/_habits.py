@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from lark import Token
 
-from pse.language.syntax._lexer import FOREIGN_STATEMENTS
+from pse.language.syntax._lexer import CHOICE, FOREIGN_STATEMENTS
 
 _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
 _TYPES = {"f64", "f32", "i64", "i32", "u8", "bool", "c128", "c64", "string", "object"}
@@ -34,6 +34,8 @@ def other_language(
     token: Token, behind: Sequence[Token], accepted: set[str], ahead: Sequence[Token]
 ) -> str | None:
     """Recognise what other languages write, and write it as programs have it."""
+    if token.type == "ELSE" and "let" in [one for one in behind if one.line == token.line]:
+        return CHOICE
     if token.type == "ELSE":
         return "write the `if` before it:  if a > b { … } else { … }"
     if not behind:
@@ -42,7 +44,8 @@ def other_language(
     line = [one for one in behind if one.line == before.line]
     after = [one for one in ahead if one.line == token.line]
     return (
-        _loop(token, line, accepted, after)
+        _block(token, accepted, after)
+        or _loop(token, line, accepted, after)
         or _call(token, line, accepted, after)
         or _dashed_name(token, line, after)
         or _declaration(token, line, accepted, after)
@@ -50,9 +53,20 @@ def other_language(
     )
 
 
+def _block(token: Token, accepted: set[str], after: list[Token]) -> str | None:
+    """`if a > b then {`, `while a > b do`."""
+    if token not in ("then", "do") or "LBRACE" not in accepted:
+        return None
+    if after and after[0].type == "LBRACE":
+        return f"a block begins with its `{{`: remove `{token}`"
+    return f"a block stands between `{{` and `}}`: write `{{` instead of `{token}`, and `}}` behind the block"
+
+
 def _loop(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
-    """`for k = 0 .. 3`, `for k in N`, `for k in range(N)`, `0 ... 3`."""
+    """`for (k in 0 .. 3)`, `for k = 0 .. 3`, `for k in N`, `for k in range(N)`, `0 ... 3`."""
     kinds = [one.type for one in line]
+    if token.type == "LPAR" and kinds[-1:] == ["FOR"]:
+        return "a loop has no parentheses:  for k in 0 .. 4"
     if token.type == "EQUAL" and kinds[-2:] == ["FOR", "NAME"]:
         plain = [one.type for one in after[1:4:2]] == ["RANGE", "LBRACE"]
         bounds = text_of(after[:3]) if plain else "0 .. 3"

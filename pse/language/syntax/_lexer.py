@@ -37,6 +37,8 @@ FOREIGN_STATEMENTS = {
     **{word: f"there is no `{word}`: {_DECIDES}" for word in ("break", "continue")},
 }
 """Statements of other languages, and what programs have in their place."""
+CHOICE = "an `if` chooses between values:  var i64 x = 2   if N > 3 { x = 1 }"
+"""What programs have in place of `a ? b : c` and `b if a else c`."""
 
 OPENING = {"LPAR": ")", "LBRACE": "}", "LSQB": "]"}
 CLOSING = {"RPAR", "RBRACE", "RSQB"}

@@ -14,7 +14,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as syntax
 from pse.language.syntax._ast_builder import span_of
-from pse.language.syntax._lexer import PROGRAM_KEYWORDS, RESERVED
+from pse.language.syntax._lexer import CHOICE, PROGRAM_KEYWORDS, RESERVED
 from pse.language.types._options import read_size
 from pse.text import list_text, nearest_word
 
@@ -60,6 +60,8 @@ _HINTS = {
     "||": "write `or`",
     "!": "write `not`",
     "^": "a power is written `**`",
+    "?": CHOICE,
+    ":": "a block stands between `{` and `}`, and a range is written with two dots:  0 .. 4",
     "'": 'strings are written in double quotes: "…"',
 }
 _STRAY = "remove it; it is allowed only in strings and comments"
@@ -87,7 +89,7 @@ def unexpected(
     if token.type == "BADESCAPE":
         escape = next(pair for pair in re.findall(r"\\.", token) if pair[1] not in 'nt"\\')
         help = 'a string can have \\n, \\t, \\" and \\\\; write a backslash as \\\\'
-        return error_at("E0015", f"`{escape}` is no escape", span, help=help)
+        return error_at("E0015", f"strings have no escape `{escape}`", span, help=help)
     if token.type == "BADNUMBER":
         message = f"`{_short(token)}` is neither a number nor a name"
         return error_at("E0003", message, span, help=number_help(token))
@@ -200,6 +202,8 @@ def _by_neighbours(
         return f"parameters are scalars: make arrays in the program:  var {before}[8] x   fill(0) -> x"
     if token.type == "COMMA" and accepted >= _STATEMENT:
         return "statements have no comma between them: begin the next on a line of its own"
+    if token.type == "COMMA" and accepted - {"SEMICOLON"} == {"NAME", "RBRACE"}:
+        return "options have no comma between them: remove the `,`"
     if token.type == "IN" and first is not None and first.lower() == "for":
         return "did you mean `for`?"
     return _by_number(token, before, accepted, following)
@@ -209,7 +213,7 @@ def _by_number(
     token: Token, before: Token | None, accepted: set[str], following: Sequence[str]
 ) -> str | None:
     """Recognise a loop with a step, and reals without digits on both sides of the point."""
-    if token in ("step", "by") and "INFLIGHT" in accepted:
+    if token in ("step", "by", ",") and "INFLIGHT" in accepted:
         by = following[0] if following else "2"
         return f"loops count by 1: shorten the range, and multiply in the body:  let i = {by} * k"
     if token.type == "DOT" and before is not None and before.type == "INT" and "RANGE" not in accepted:

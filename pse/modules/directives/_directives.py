@@ -149,7 +149,7 @@ def _wrong_flags(directive: Directive) -> Iterator[tuple[Directive, str, str]]:
         yield directive, f"these flags can't be read: {error}".lower(), help
         return
     if not first.startswith("-"):
-        yield directive, f"`{first}` is no flag: flags begin with `-`", f"write:  coven flags -{first}"
+        yield directive, f"`{first}` is not a flag: flags begin with `-`", f"write:  coven flags -{first}"
 
 
 def _unknown(directive: Directive) -> tuple[str, str]:

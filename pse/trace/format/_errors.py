@@ -24,7 +24,7 @@ class TraceError(UsageError):
     >>> pse.trace.open("run2")
     Traceback (most recent call last):
         ...
-    TraceError: run2 does not exist
+    TraceError: there is no trace run2
     """
 
 

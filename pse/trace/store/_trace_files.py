@@ -122,7 +122,7 @@ def _list(path: Path) -> list[str]:
     try:
         names = sorted(entry.name for entry in path.iterdir())
     except FileNotFoundError:
-        raise TraceError(f"{path} does not exist", help=_HELP) from None
+        raise TraceError(f"there is no trace {path}", help=_HELP) from None
     except NotADirectoryError:
         raise TraceError(f"{path} is a file; a trace is a directory", help=_HELP) from None
     except OSError as error:
