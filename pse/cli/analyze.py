@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 import click
 
-from pse.advise import Advice, advise
 from pse.analysis import (
     METRICS,
     Cube,
@@ -29,11 +28,11 @@ from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import Backoff, inside_mpi_job
 from pse.text import count_text, ending_text, share_text
 from pse.trace import TraceError
-from pse.views.cube import write_cube_page
-from pse.views.page import write_html
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+    from pse.advise import Advice
 
 _REMEDIES = 3
 _SUFFIXES = (".npz", ".cubex", ".html")
@@ -64,6 +63,8 @@ def write(cube: Cube, output: Path, *, old: Cube | None = None, timeline: str = 
     `old` is what a difference changed; `timeline` is the name of the page beside it with the time line.
     """
     if output.suffix == ".html":
+        from pse.views.cube import write_cube_page
+
         roots = [metric.name for metric in METRICS if not metric.parent]
         reference = {name: old.total(name) for name in roots} if old else None
         write_cube_page(cube, output, reference, timeline)
@@ -75,6 +76,8 @@ def _write_timeline(source: Path, output: Path, *, repair: bool) -> str:
     """Write the time line that the page of a cube links to; give its name."""
     if output.suffix != ".html":
         return ""
+    from pse.views.page import write_html
+
     name = f"{output.stem}-timeline.html"
     with contextlib.suppress(TraceError):  # Of several nodes, this one may have no events.
         with open_repaired(source, repair=repair) as opened:
@@ -203,12 +206,14 @@ def _remedy_lines(cube: Cube, source: Path, top: int) -> list[str]:
     """What usually helps against the longest waits, and what other threads are predicted to bring."""
     lines = [*remedies(cube, min(top, _REMEDIES))]
     if lines and cube.total("waiting"):
+        from pse.advise import advise  # It takes as long to import as all else here.
+
         with contextlib.suppress(PseError):  # Not every run can be simulated.
             found = advise(source)
             lines += [f"{_gain(found)} (pse advise {source})."] if found.proposal else []
     return ["", "what may help", *lines] if lines else []
 
 
-def _gain(found: Advice) -> str:
+def _gain(found: "Advice") -> str:
     changes = count_text(len(found.proposal), "change")
     return f"With {changes} of its threads the program takes {share_text(found.gain)} less time, as simulated"

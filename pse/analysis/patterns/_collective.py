@@ -60,7 +60,8 @@ class Operations:
     ) -> None:
         self.begin, self.end = begin, end
         self.sends, self.receives, self.is_root = sends, receives, is_root
-        self._starts = np.union1d(starts, np.flatnonzero((sides[1:] == 2) & (sides[:-1] == 1)) + 1)
+        second = np.flatnonzero((sides[1:] == 2) & (sides[:-1] == 1)) + 1
+        self._starts = np.union1d(starts, second) if len(second) else starts
         self.of_row = np.repeat(np.arange(len(self._starts)), np.diff(np.append(self._starts, len(begin))))
         self.partners_of_row = self.of_row + np.array([0, 1, -1])[sides]
         self.last_source = np.where(source == NONE, -1, self._starts[self.of_row] + source)

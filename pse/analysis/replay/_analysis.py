@@ -429,7 +429,7 @@ class _Analysis:
         place, rank = self._places[number], self.trace.ranks[number]
         calls = read_rank(self.trace, rank)
         found = self._tree.add_rank(calls)
-        paths = found[calls.node]
+        paths = found[np.append(calls.node, 0)]
         self._add_times(place, calls, found)
         ends = (
             self._sends.part(*self._send_borders[number]),
@@ -453,9 +453,11 @@ class _Analysis:
 
     def _count_outer_messages(self, calls: RankCalls) -> None:
         """Count messages with processes of other jobs, which are not among those without a partner."""
+        if not self._known.has_other_jobs(calls.rank):
+            return
         for kind, name in ((EventType.MPI_SEND, "sends"), (EventType.MPI_RECEIVE, "receives")):
-            events = calls.operations[calls.operations["type"] == kind]
-            outer = int(self._known.of_other_jobs(calls.rank, low32(events["c"])).sum())
+            on = low32(calls.on[calls.types == kind])
+            outer = int(self._known.of_other_jobs(calls.rank, on).sum())
             self._problems.count(name, -outer)
             self._problems.count("outer_messages", outer)
 

@@ -13,7 +13,7 @@ from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._operation_rows import calls_of
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, Collective, EventType
-from pse.trace.format import Array, high32, low32
+from pse.trace.format import Array, low32
 from pse.trace.query import Trace
 
 MESSAGES, COLLECTIVES = "mpi_point2point", "mpi_collective"
@@ -84,13 +84,16 @@ class RankParts:
 
 
 def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Communicators) -> RankParts:
-    """Find the parts of a rank in collective operations; `paths` has the call path of each call."""
-    types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
-    begins = np.flatnonzero(types == EventType.MPI_COLLECTIVE_BEGIN)
-    ends = _ends(types, calls.operations["c"], begins)
-    have_failed = _have_failed(trace, calls, request, begins, ends)
-    begins, ends = begins[~have_failed], ends[~have_failed]
-    own = low32(calls.operations["c"][begins])
+    """Find the parts of a rank in collective operations.
+
+    `paths` has the call path of each call, and one behind.
+    """
+    begins = np.flatnonzero(calls.types == EventType.MPI_COLLECTIVE_BEGIN)
+    ends = _ends(calls.types, calls.on, begins)
+    have_failed = _have_failed(trace, calls, begins, ends)
+    if have_failed.any():
+        begins, ends = begins[~have_failed], ends[~have_failed]
+    own = low32(calls.on[begins])
     number, is_outer = known.number(calls.rank, own), known.of_other_jobs(calls.rank, own)
     ordinals = _ordinals(number)
     chosen = np.flatnonzero((ends >= 0) & (number != NONE))
@@ -101,16 +104,20 @@ def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Commun
     unknown = int((number == NONE).sum() - is_outer.sum())
     edges = _edges(rows, calls.rank, own[chosen], known)
     unended, outer = int((ends < 0).sum()), int(is_outer.sum())
-    return RankParts(rows, edges, np.append(paths, 0)[call], call, unended, unknown, outer)
+    return RankParts(rows, edges, paths[call], call, unended, unknown, outer)
 
 
 def _rows(trace: Trace, calls: RankCalls, begins: Array, ends: Array) -> Columns:
-    rows, begin, end = Columns.empty(PART_DTYPE, len(ends)), calls.operations[begins], calls.operations[ends]
-    rows["rank"], rows["operation"] = calls.rank, end["flags"]
-    rows["root"], rows["sends"], rows["receives"] = low32(begin["a"]), end["a"] > 0, end["b"] > 0
-    rows["is_started"], rows["source"] = high32(end["c"]) != 0, NONE
-    rows["begin"], rows["end"] = calls.times(trace, begin), calls.times(trace, end)
-    entered = np.append(calls.enter, np.nan)[calls_of(calls, ends)]
+    rows, operations = Columns.empty(PART_DTYPE, len(ends)), calls.operations
+    rows["rank"], rows["operation"] = calls.rank, operations["flags"][ends]
+    rows["root"] = low32(operations["a"][begins])
+    rows["sends"], rows["receives"] = operations["a"][ends] > 0, operations["b"][ends] > 0
+    rows["is_started"], rows["source"] = calls.requests[ends] != 0, NONE
+    rows["begin"], rows["end"] = calls.times(trace, begins), calls.times(trace, ends)
+    if not rows["is_started"].any():
+        rows["enter"] = rows["begin"]
+        return rows
+    entered = calls.ends[0][calls_of(calls, ends)]
     rows["enter"] = np.where(rows["is_started"], entered, rows["begin"])
     return rows
 
@@ -138,6 +145,8 @@ def _ends(types: Array, on: Array, begins: Array) -> Array:
     A request, and 0 on a communicator, has one operation at a time; threads may have several.
     """
     ends = np.flatnonzero(types == EventType.MPI_COLLECTIVE_END)
+    if len(ends) == len(begins) and (on[begins] == on[ends]).all() and _take_turns(begins, ends):
+        return ends
     rows = np.concatenate([begins, ends])
     order = np.lexsort((rows, on[rows]))
     is_end = order >= len(begins)
@@ -147,11 +156,17 @@ def _ends(types: Array, on: Array, begins: Array) -> Array:
     return found
 
 
-def _have_failed(trace: Trace, calls: RankCalls, request: Array, begins: Array, ends: Array) -> Array:
+def _take_turns(begins: Array, ends: Array) -> bool:
+    """Whether each begin is followed by its end, and that by the next begin."""
+    return bool((begins < ends).all() and (ends[:-1] < begins[1:]).all())
+
+
+def _have_failed(trace: Trace, calls: RankCalls, begins: Array, ends: Array) -> Array:
     """Which blocking operations have no end though the rank left their call: MPI returned an error."""
-    last = trace.run_times(calls.rank, np.array([trace.files[calls.rank].times[1]], "<u8"))[0]
-    left = np.append(calls.leave, np.inf)[calls_of(calls, begins)]
-    found: Array = (ends < 0) & (request[begins] == 0) & (left < last)
+    found: Array = (ends < 0) & (calls.requests[begins] == 0)
+    if found.any():
+        last = trace.run_times(calls.rank, np.array([trace.files[calls.rank].times[1]], "<u8"))[0]
+        found &= calls.ends[1][calls_of(calls, begins)] < last
     return found
 
 
@@ -199,7 +214,7 @@ def calls_for_collectives(calls: RankCalls, is_for_messages: Array) -> dict[str,
 
 def _kinds(calls: RankCalls) -> Array:
     """For each operation of a rank the kind of the collective one that has its request, 0 for none."""
-    types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
+    types, request = calls.types, calls.requests
     begins = np.flatnonzero((types == EventType.MPI_COLLECTIVE_BEGIN) & (request > 0))
     kind = np.zeros(len(types), "u1")
     if len(begins):

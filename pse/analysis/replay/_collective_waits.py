@@ -209,14 +209,23 @@ def _complete_operations(parts: Columns) -> tuple[Array, int]:
         return order, 0
     counts = np.diff(np.append(starts, len(parts)))
     is_whole = counts == parts["size"][starts]
-    root = np.repeat(np.minimum.reduceat(parts["root"], starts), counts)
-    root = np.where((parts["side"] > 0) & (parts["root"] == NONE), root, parts["root"])
-    for values in (root, *(parts[name] for name in ("operation", "size", "is_started"))):
-        is_whole &= np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)
-    first, last = parts["side"][starts], parts["side"][starts + counts - 1]
-    least = np.minimum.reduceat(parts["side"], starts)
-    is_whole &= (first == least) & (last == np.array([0, 2, 3])[least])
+    others = (parts[name] for name in ("operation", "size", "is_started"))
+    for values in (_roots(parts, starts, counts), *others):
+        if (values != values[0]).any():
+            is_whole &= np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)
+    if parts["side"].any():
+        first, last = parts["side"][starts], parts["side"][starts + counts - 1]
+        least = np.minimum.reduceat(parts["side"], starts)
+        is_whole &= (first == least) & (last == np.array([0, 2, 3])[least])
     return order[np.repeat(is_whole, counts)], int((~is_whole).sum())
+
+
+def _roots(parts: Columns, starts: Array, counts: Array) -> Array:
+    """The root that each rank names; where one of two groups names none, that of the other counts."""
+    if not parts["side"].any():
+        return parts["root"]
+    root = np.repeat(np.minimum.reduceat(parts["root"], starts), counts)
+    return np.where((parts["side"] > 0) & (parts["root"] == NONE), root, parts["root"])
 
 
 def operation_starts(parts: Columns) -> Array:

@@ -107,6 +107,10 @@ class Communicators:
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return np.repeat(np.arange(len(own)), counts), ranks[np.repeat(first, counts) + within]
 
+    def has_other_jobs(self, rank: int) -> bool:
+        """Whether a rank has communicators with processes of another job."""
+        return len(self._outer[rank]) > 0
+
     def of_other_jobs(self, rank: int, own: Array) -> Array:
         """Which of a rank's own numbers are of communicators with processes of another job."""
         return np.isin(own, self._outer[rank])

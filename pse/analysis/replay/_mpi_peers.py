@@ -59,12 +59,10 @@ class MpiPeers:
 
     def deliver(self, rows: Columns, dtype: np.dtype[np.void], to: Array) -> MpiDelivery:
         """Send each row to a process, as records of a type."""
-        order = np.argsort(to, kind="stable")
         counts = np.bincount(to, minlength=self.size).astype("<i8")
-        coming = self._counts_from_all(counts)
-        return MpiDelivery(
-            self, order, counts, coming, self.exchanged(rows.packed(dtype)[order], counts, coming)
-        )
+        coming, order = self._counts_from_all(counts), _order(to)
+        sent = rows if order is None else rows.take(order)
+        return MpiDelivery(self, order, counts, coming, self.exchanged(sent.packed(dtype), counts, coming))
 
     def exchanged(self, rows: Array, counts: Array, coming: Array, kind: str = "partners") -> Array:
         """Exchange rows that are in the order of their targets, so many to and from each."""
@@ -145,16 +143,27 @@ class MpiPeers:
 class MpiDelivery:
     """Rows that arrived."""
 
-    def __init__(self, peers: MpiPeers, order: Array, counts: Array, coming: Array, rows: Array) -> None:
+    def __init__(
+        self, peers: MpiPeers, order: Array | None, counts: Array, coming: Array, rows: Array
+    ) -> None:
         self.rows = columns_of(rows)
         self._peers, self._order, self._counts, self._coming = peers, order, counts, coming
 
     def reply(self, answers: Array) -> Array:
         """Send an answer for each row back; give those for the own rows, in the order of these."""
         back = self._peers.exchanged(answers, self._coming, self._counts)
+        if self._order is None:
+            return back
         found = np.empty_like(back)
         found[self._order] = back
         return found
+
+
+def _order(to: Array) -> Array | None:
+    """The order of rows by where they go; None if they have it."""
+    if (to[1:] >= to[:-1]).all():
+        return None
+    return np.argsort(to.astype("<u2") if to.max() < 1 << 16 else to, kind="stable")  # Short ones by radix.
 
 
 def _move(request: MPI.Request) -> None:

@@ -33,10 +33,10 @@ def message_ends(
 ) -> int:
     """Write the sends and the receives of a rank, in the order of the operations that show them.
 
-    `paths` has the call path of each call; sends and receives have END_DTYPE's fields, and room for all.
-    Gives how many sends were cancelled: these have no communicator.
+    `paths` has the call path of each call, and one behind; sends and receives have END_DTYPE's fields, and
+    room for all.  Gives how many sends were cancelled: these have no communicator.
     """
-    types, request = np.ascontiguousarray(calls.operations["type"]), high32(calls.operations["c"])
+    types, request = calls.types, calls.requests
     out, back = (np.flatnonzero(types == kind) for kind in (EventType.MPI_SEND, EventType.MPI_RECEIVE))
     completions = _partners(types, request, out, EventType.MPI_SEND_COMPLETE)
     posts = _partners(types, request, back, EventType.MPI_RECEIVE_POST)
@@ -52,11 +52,11 @@ def message_ends(
 
 def _time(ends: Columns, calls: RankCalls, paths: Array, starts: Array, completions: Array) -> None:
     """Say when the calls of operations were entered and left; operation -1 is not in the trace."""
-    own, enter, leave = np.append(paths, 0), np.append(calls.enter, np.nan), np.append(calls.leave, np.nan)
+    enter, leave = calls.ends
     start, complete = (calls_of(calls, operations) for operations in (starts, completions))
     ends["call"] = complete
     ends["start_enter"] = enter[start]
-    ends["path"], ends["enter"], ends["leave"] = own[complete], enter[complete], leave[complete]
+    ends["path"], ends["enter"], ends["leave"] = paths[complete], enter[complete], leave[complete]
 
 
 def calls_of(calls: RankCalls, operations: Array) -> Array:
@@ -88,8 +88,8 @@ def _partners(types: Array, request: Array, rows: Array, kind: EventType) -> Arr
 
 def _write_ends(ends: Columns, calls: RankCalls, known: Communicators, rows: Array, *, is_send: bool) -> None:
     """Write ends with the other rank as the operation has it: its rank in the communicator."""
-    b, c = (calls.operations[field][rows] for field in "bc")
-    ends["communicator"] = known.number(calls.rank, low32(c))
+    b = calls.operations["b"][rows]
+    ends["communicator"] = known.number(calls.rank, low32(calls.on[rows]))
     own, other = ("sender", "receiver") if is_send else ("receiver", "sender")
     ends[own], ends[other] = calls.rank, low32(b)
     ends["tag"], ends["partner"] = high32(b), np.nan
@@ -101,13 +101,12 @@ def move_to_probes(calls: RankCalls, paths: Array, receives: Columns) -> None:
     A probe finds the first message of its kind that no receive takes that was posted before; so that one is
     received by the next receive of this kind that is posted.
     """
-    types = np.ascontiguousarray(calls.operations["type"])
-    probes = np.flatnonzero(types == EventType.MPI_PROBE)
+    probes = np.flatnonzero(calls.types == EventType.MPI_PROBE)
     if not len(probes):
         return
-    rows = np.concatenate([probes, np.flatnonzero(types == EventType.MPI_RECEIVE)])
+    rows = np.concatenate([probes, np.flatnonzero(calls.types == EventType.MPI_RECEIVE)])
     position = np.concatenate([probes, receives["order"]])
-    communicator, kind = low32(calls.operations["c"][rows]), calls.operations["b"][rows]
+    communicator, kind = low32(calls.on[rows]), calls.operations["b"][rows]
     order = np.lexsort((position, kind, communicator))
     is_probe = order < len(probes)
     is_new = np.ones(len(order), bool)  # The first of its kind, or after a receive.

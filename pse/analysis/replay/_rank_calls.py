@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pse._abi.replay import CALL_DTYPE, NODE_DTYPE, OPERATION_DTYPE, SPAN_DTYPE
 from pse.analysis._replay import CallPathReader
 from pse.trace import EventType
-from pse.trace.format import Array
+from pse.trace.format import Array, high32
 from pse.trace.query import Trace, program_span
 from pse.trace.store import chunks, residuals
 
@@ -59,9 +60,30 @@ class RankCalls:
     open_calls: int
     outside: int
 
-    def times(self, trace: Trace, operations: Array) -> Array:
+    @functools.cached_property
+    def types(self) -> Array:
+        """`EventType` of each operation."""
+        return np.ascontiguousarray(self.operations["type"])
+
+    @functools.cached_property
+    def on(self) -> Array:
+        """What each operation is on: the rank's number of a communicator, and above that of a request."""
+        return np.ascontiguousarray(self.operations["c"])
+
+    @functools.cached_property
+    def requests(self) -> Array:
+        """The number of the request of each operation; 0: it is blocking."""
+        return high32(self.on)
+
+    @functools.cached_property
+    def ends(self) -> tuple[Array, Array]:
+        """When calls were entered and left, with nan behind: the call -1 is not in the trace."""
+        return np.append(self.enter, np.nan), np.append(self.leave, np.nan)
+
+    def times(self, trace: Trace, rows: Array) -> Array:
         """When some of the operations were, ns since the run's origin, float64."""
-        return _run_times(trace, self.rank, self.is_shifted, operations["time"], operations["residual"])
+        columns = (self.operations[name][rows] for name in ("time", "residual"))
+        return _run_times(trace, self.rank, self.is_shifted, *columns)
 
     def span_times(self, trace: Trace) -> tuple[Array, Array]:
         """When the spans begin and end, ns since the run's origin, float64."""

@@ -17,7 +17,6 @@ from pse.analysis.replay._rank_calls import in_run_time
 from pse.analysis.replay._streams import Streams, place_streams
 from pse.trace import Definitions, EventType, Trace, TraceError, open as open_trace, read_definitions
 from pse.trace.format import EVENT_DTYPE
-from pse.trace.interchange import import_otf2
 from pse.trace.store import (
     NOT_ALL_READ,
     RunClock,
@@ -160,6 +159,8 @@ def whole(trace: Trace, notes: list[str]) -> Source:
 
 def _imported(anchor: Path, peers: Peers, kept: contextlib.ExitStack) -> tuple[Path, list[str]]:
     """Import an archive on each node, by its first process."""
+    from pse.trace.interchange import import_otf2  # Traces of pse do without.
+
     told: list[Any] = ["", [], ["", ""]]
     if peers.local.rank == 0:
         directory = kept.enter_context(tempfile.TemporaryDirectory(prefix="pse-analyze-"))

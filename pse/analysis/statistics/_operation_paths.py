@@ -61,11 +61,11 @@ class OperationPaths:
         """Give when a rank's operations were, ascending, and their call paths."""
         calls = read_rank(trace, rank)
         found = self._tree.add_rank(calls)
-        chosen = calls.operations[np.isin(calls.operations["type"], _KINDS)]
-        chosen = chosen[chosen["call"] != NONE]
-        times = calls.times(trace, chosen)
+        rows = np.flatnonzero(np.isin(calls.types, _KINDS))
+        rows = rows[calls.operations["call"][rows] != NONE]
+        times = calls.times(trace, rows)
         order = np.argsort(times, kind="stable")
-        return times[order], found[calls.node[chosen["call"][order]]]
+        return times[order], found[calls.node[calls.operations["call"][rows[order]]]]
 
     def _text(self, path: int) -> str:
         names: list[str] = []

@@ -27,6 +27,8 @@ from pse.trace.store._trace_defects import merge_alike
 
 RARE = 256
 """Of fewer than one event in so many not all pages are read."""
+FEW = 8
+"""Types that are compared one by one, which is faster than a table."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +100,16 @@ class TraceFiles:
 
     def select(self, rank: int, *types: EventType) -> Array:
         """Copy of a rank's events of the given types, in the order of writing."""
-        events, file, wanted = self.events(rank), self.files[rank], np.zeros(MOST_TYPES, bool)
-        wanted[list(types)] = True
+        events, file = self.events(rank), self.files[rank]
         width = EVENT_DTYPE.itemsize // 8
         chosen = np.empty((sum(file.counts[kind] for kind in types), width), "<u8")
         if len(chosen) * RARE < len(events):
-            events.view("<u8").reshape(-1, width).take(np.flatnonzero(wanted[file.types]), axis=0, out=chosen)
+            places = _places(file.types, types) if len(chosen) else np.empty(0, "<i8")
+            events.view("<u8").reshape(-1, width).take(places, axis=0, out=chosen)
             return chosen.view(EVENT_DTYPE).reshape(-1)
         at = made = 0
         for chunk in chunks(events) if len(chosen) else ():
-            places = np.flatnonzero(wanted[file.types[at : at + len(chunk)]])
+            places = _places(file.types[at : at + len(chunk)], types)
             words = chunk.view("<u8").reshape(-1, width)  # Copied faster than records.
             words.take(places, axis=0, out=chosen[made : made + len(places)], mode="clip")
             at, made = at + len(chunk), made + len(places)
@@ -116,6 +118,15 @@ class TraceFiles:
     def texts(self, rank: int) -> dict[tuple[int, int], str]:
         """Names that a rank gave to what it numbers itself, by (`TextKind`, number)."""
         return decode_texts(self.select(rank, EventType.TEXT))
+
+
+def _places(found: Array, types: Iterable[EventType]) -> Array:
+    """Where some types are among those of events."""
+    if len(wanted := set(types)) > FEW:
+        is_wanted = np.zeros(MOST_TYPES, bool)
+        is_wanted[list(wanted)] = True
+        return np.flatnonzero(is_wanted[found])
+    return np.flatnonzero(functools.reduce(np.logical_or, (found == kind for kind in wanted)))
 
 
 def _list(path: Path) -> list[str]:
