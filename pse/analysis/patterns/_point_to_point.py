@@ -78,13 +78,24 @@ def longest_of_calls(calls: Array, waits: Array) -> Array:
     waiting = np.flatnonzero(waits > 0)
     if (calls[waiting][1:] > calls[waiting][:-1]).all():
         return waits
-    all_waits, calls, waits = waits, calls[waiting], waits[waiting]
-    order = np.lexsort((-waits, calls))
-    is_longest = np.ones(len(order), bool)
-    is_longest[1:] = calls[order[1:]] != calls[order[:-1]]
-    kept = np.zeros(len(all_waits))
-    kept[waiting[order[is_longest]]] = waits[order[is_longest]]
+    calls = calls[waiting]
+    if (calls[1:] < calls[:-1]).any():
+        order = np.argsort(calls, kind="stable")
+        waiting, calls = waiting[order], calls[order]
+    starts, found = np.flatnonzero(_is_first(calls)), waits[waiting]
+    longest = np.repeat(np.maximum.reduceat(found, starts), np.diff(np.append(starts, len(calls))))
+    equal = np.flatnonzero(found == longest)
+    chosen = waiting[equal[_is_first(calls[equal])]]
+    kept = np.zeros(len(waits))
+    kept[chosen] = waits[chosen]
     return kept
+
+
+def _is_first(calls: Array) -> Array:
+    """Whether another call than the one before is at a place."""
+    found = np.ones(len(calls), bool)
+    found[1:] = calls[1:] != calls[:-1]
+    return found
 
 
 def messages_in_wrong_order(send_enter: Array, waits: Array, senders: Array, calls: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pse.trace import NONE
-from pse.trace.format import Array
+from pse.trace.format import Array, distinct
 
 SHIFT_DTYPE = np.dtype([("path", "<u4"), ("rank", "<u4"), ("sender", "<u4"), ("count", "<u4")])
 """Receives of a rank in a call path that are all from one sender, and how many they are."""
@@ -52,7 +52,7 @@ def ring_shifts(shifts: Array, parents: Array, visits: Array, ranks: Array) -> A
         Numbers of receives; None if there is no ring.
     """
     found = np.zeros(visits.shape)
-    for path in np.unique(shifts["path"]).tolist():
+    for path in distinct(shifts["path"]).tolist():
         own = shifts[shifts["path"] == path]
         own = own[np.argsort(own["rank"], kind="stable")]
         if len(ranks) >= _LEAST and np.array_equal(own["rank"], ranks) and parents[path] >= 0:

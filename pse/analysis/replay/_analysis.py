@@ -67,7 +67,7 @@ from pse.analysis.replay._sources import Source, opened
 from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
 from pse.analysis.waits._backward_walk import STAY_DTYPE
 from pse.trace import NONE, EventType, TextKind, Trace
-from pse.trace.format import Array, low32
+from pse.trace.format import Array, distinct, low32
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -470,7 +470,7 @@ class _Analysis:
             times = times - np.bincount(node, lasted, len(times))
             self._severities.add(metric, place, found[node], lasted)
         self._for_messages.append(is_for_messages)
-        for metric in np.unique(metrics):
+        for metric in distinct(metrics):
             of_metric = metrics == metric
             self._severities.add(str(metric), place, found[of_metric], times[of_metric])
         for metric, field in (("visits", "visits"), ("bytes_sent", "sent"), ("bytes_received", "received")):
@@ -566,6 +566,8 @@ class _Analysis:
         waits = self.trace.waits()
         for place, rank in zip(self._places, self.trace.ranks, strict=True):
             own = waits[waits["rank"] == rank]
+            if not len(own):
+                continue
             for reason, site in np.unique(own[["reason", "site"]]).tolist():
                 of_kind = own[(own["reason"] == reason) & (own["site"] == site)]
                 path = self._tree.wait_path(rank, reason, site)

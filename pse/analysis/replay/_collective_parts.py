@@ -13,7 +13,7 @@ from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._operation_rows import calls_of
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, Collective, EventType
-from pse.trace.format import Array, low32
+from pse.trace.format import Array, distinct, low32
 from pse.trace.query import Trace
 
 MESSAGES, COLLECTIVES = "mpi_point2point", "mpi_collective"
@@ -206,7 +206,7 @@ def calls_for_collectives(calls: RankCalls, is_for_messages: Array) -> dict[str,
     left[call[inside & (kind == 0)]] = False
     found = {}
     for metric, codes in _by_metric(kind).items():
-        chosen = np.unique(call[inside & np.isin(kind, codes)])
+        chosen = distinct(call[inside & np.isin(kind, codes)])
         found[metric] = chosen[left[chosen]]
         left[chosen] = False
     return found
@@ -230,7 +230,7 @@ def _kinds(calls: RankCalls) -> Array:
 def _by_metric(kind: Array) -> dict[str, list[int]]:
     """The kinds that are there, by metric; what exchanges data comes first: a call for it counts there."""
     found: dict[str, list[int]] = {COLLECTIVES: []}
-    for code in np.unique(kind[kind > 0]).tolist():
+    for code in distinct(kind[kind > 0]).tolist():
         metric = next((_METRICS[known] for known in _METRICS if known == code), COLLECTIVES)
         found.setdefault(metric, []).append(code)
     return found

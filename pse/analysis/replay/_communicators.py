@@ -13,7 +13,7 @@ import numpy as np
 from pse.analysis.replay._columns import columns_of
 from pse.analysis.replay._peers import Peers
 from pse.trace import NONE, EventType
-from pse.trace.format import Array, CommunicatorFlag, high32, low32
+from pse.trace.format import Array, CommunicatorFlag, distinct, high32, low32
 from pse.trace.query import Trace
 
 _SEAT_DTYPE = np.dtype([("identity", "<u8"), ("place", "<u4"), ("rank", "<u4")])
@@ -50,7 +50,7 @@ class Communicators:
         self._outer = {rank: low32(events["a"][_is_outer(events)]) for rank, events in made.items()}
         made = {rank: events[~_is_outer(events)] for rank, events in made.items()}
         all_made = np.concatenate([np.empty(0, "<u8"), *(events["b"] for events in made.values())])
-        self.identities = np.unique(_identity(all_made))
+        self.identities = distinct(_identity(all_made))
         self.sizes = np.zeros(len(self.identities), "<u4")
         self.mentioned: set[int] = set()
         self._own: dict[int, tuple[Array, ...]] = {}
@@ -70,11 +70,11 @@ class Communicators:
         self._kept = _Directory(peers, np.concatenate(seats))
 
     def _mention(self, rank: int, made: Array, lines: Array) -> None:
-        self.mentioned |= {rank, *np.unique(low32(made["b"])).tolist()} if len(made) else set()
+        self.mentioned |= {rank, *distinct(low32(made["b"])).tolist()} if len(made) else set()
         leads = low32(made["a"])[high32(made["c"]) == 0]
         lines = lines[np.isin(low32(lines["a"]), leads)]
         words = [half(lines[name]) for name in "bc" for half in (low32, high32)]
-        self.mentioned |= set(np.unique(np.concatenate(words)).tolist())
+        self.mentioned |= set(distinct(np.concatenate(words)).tolist())
         self.mentioned.discard(NONE)
 
     def known(self, identities: Array) -> Array:
@@ -167,6 +167,8 @@ def _identity(words: Array) -> Array:
 
 def _neighbours(lines: Array) -> tuple[Array, Array]:
     """A rank's own numbers of communicators, ascending, and the ranks in them that it sends to, each once."""
+    if not len(lines):
+        return np.empty(0, "<u4"), np.empty(0, "<u4")
     ranks = np.stack([half(lines[name]) for name in "bc" for half in (low32, high32)])
     pairs = np.stack([np.broadcast_to(low32(lines["a"]), ranks.shape), ranks]).reshape(2, -1)
     owns, ranks = np.unique(pairs[:, pairs[1] != NONE], axis=1)
@@ -206,7 +208,7 @@ def _distinct(keys: Array) -> Array:
         is_there[narrow] = True
         narrow = np.flatnonzero(is_there).astype("<u8")
     else:
-        narrow = np.unique(narrow)
+        narrow = distinct(narrow)
     return (narrow // width << np.uint64(32)) | narrow % width
 
 

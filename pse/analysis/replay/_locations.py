@@ -14,7 +14,7 @@ from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._streams import Streams
 from pse.errors import UsageError
 from pse.trace import NONE, Definitions
-from pse.trace.format import Array
+from pse.trace.format import Array, distinct
 
 
 class Metahosts:
@@ -28,7 +28,7 @@ class Metahosts:
 
     def __init__(self, numbers: Array) -> None:
         self._numbers = np.append(numbers, np.array([NONE], "<u4"))
-        self.several = len(np.unique(numbers[numbers != NONE])) > 1
+        self.several = len(distinct(numbers[numbers != NONE])) > 1
 
     def of(self, ranks: Array) -> Array:
         """The metahost of each rank of the job, `NONE` of those that the trace has not."""

@@ -18,6 +18,8 @@ from pse.runtime.supervise import LONGEST_BRIEF, Backoff
 from pse.trace.format import Array
 
 TAG = 1
+_LENGTH, _SHORT = 8, 1016
+"""Bytes of the length of a value that all get, and those that travel with it."""
 _POLLED = {"seconds": 0.0}
 """CPU time that this process has spent in waits for others."""
 
@@ -27,8 +29,10 @@ class MpiPeers:
 
     Parameters
     ----------
-    comm : MPI.Comm
+    comm : MPI.Intracomm
         The ranks; it is not used for messages, a copy of it is.
+    is_local : bool, default False
+        Whether all of them are on one node; then it is used itself.
 
     Attributes
     ----------
@@ -37,24 +41,26 @@ class MpiPeers:
         bytes by what they grow with (`Traffic`).
     """
 
-    def __init__(self, comm: MPI.Comm) -> None:
-        self._comm = comm.Dup()
+    def __init__(self, comm: MPI.Intracomm, *, is_local: bool = False) -> None:
+        self._comm = comm if is_local else _copy(comm)
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.traffic: Counter[str] = Counter()
         self._rounds = (self.size - 1).bit_length()
-        self._local: MpiPeers | None = None
+        self._local, self.nodes = self, np.zeros(self.size, "<i8")
+        if not is_local:
+            self._find_nodes()
+
+    def _find_nodes(self) -> None:
         with_me = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
-        self._with_me = with_me
-        first = np.array([with_me.allreduce(self.rank, MPI.MIN)], "<i8")
+        self._local = MpiPeers(with_me, is_local=True)
+        first = MPI.Group.Translate_ranks(with_me.Get_group(), [0], self._comm.Get_group())
         firsts = np.empty(self.size, "<i8")
-        wait(self._comm.Iallgather(first, firsts))
-        self.nodes: Array = np.unique(firsts, return_inverse=True)[1].astype("<i8")
+        wait(self._comm.Iallgather(np.array(first, "<i8"), firsts))
+        self.nodes = np.unique(firsts, return_inverse=True)[1].astype("<i8")
 
     @property
     def local(self) -> MpiPeers:
         """Those on the node of this process."""
-        if self._local is None:
-            self._local = MpiPeers(self._with_me)
         return self._local
 
     def deliver(self, rows: Columns, dtype: np.dtype[np.void], to: Array) -> MpiDelivery:
@@ -99,11 +105,14 @@ class MpiPeers:
     def _told(self, value: Any) -> Any:
         """What process 0 has, on all."""
         text = _encoded(value) if self.rank == 0 else b""
-        length = np.array([len(text)], "<i8")
-        wait(self._comm.Ibcast(length))
-        self._count_rounds("trees", 8 + int(length[0]))
-        data = np.frombuffer(text, "u1").copy() if self.rank == 0 else np.empty(int(length[0]), "u1")
-        wait(self._comm.Ibcast([data, MPI.BYTE]))
+        head = np.frombuffer(len(text).to_bytes(_LENGTH, "little") + text[:_SHORT].ljust(_SHORT), "u1").copy()
+        wait(self._comm.Ibcast([head, MPI.BYTE]))
+        length = int.from_bytes(head[:_LENGTH].tobytes(), "little")
+        self._count_rounds("trees", _LENGTH + length)
+        data = head[_LENGTH : _LENGTH + length]
+        if length > _SHORT:
+            data = np.frombuffer(text, "u1").copy() if self.rank == 0 else np.empty(length, "u1")
+            wait(self._comm.Ibcast([data, MPI.BYTE]))
         return value if self.rank == 0 else _decoded(data)
 
     def _send(self, value: Any, to: int) -> None:
@@ -164,6 +173,12 @@ def _order(to: Array) -> Array | None:
     if (to[1:] >= to[:-1]).all():
         return None
     return np.argsort(to.astype("<u2") if to.max() < 1 << 16 else to, kind="stable")  # Short ones by radix.
+
+
+def _copy(comm: MPI.Intracomm) -> MPI.Intracomm:
+    made, request = comm.Idup()
+    wait(request)
+    return made
 
 
 def _move(request: MPI.Request) -> None:

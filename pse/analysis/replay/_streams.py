@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pse.analysis.replay._peers import Peers
-from pse.trace.format import Array
+from pse.trace.format import Array, distinct
 
 MINUTE = 60 * 10**9  # ns
 
@@ -95,7 +95,7 @@ def place_streams(peers: Peers, listed: Sequence[int]) -> Streams:
 def _spread(nodes: Array, node: Array) -> Array:
     """Spread the streams of each node over the processes on it, in equal blocks."""
     owner = np.full(len(node), -1, "<i4")
-    for number in np.unique(node[node >= 0]).tolist():
+    for number in distinct(node[node >= 0]).tolist():
         processes, streams = np.flatnonzero(nodes == number), np.flatnonzero(node == number)
         owner[streams] = processes[np.arange(len(streams)) * len(processes) // len(streams)]
     return owner

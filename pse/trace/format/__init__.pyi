@@ -18,6 +18,7 @@ from ._events import (
 from ._field_values import (
     Array as Array,
     bits_of as bits_of,
+    distinct as distinct,
     high32 as high32,
     low32 as low32,
     value_of as value_of,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from pse.trace.format._events import ValueKind
@@ -53,6 +54,31 @@ def high32(values: Array) -> Array:
     (array([7], dtype=uint32), array([3], dtype=uint32))
     """
     return (values >> 32).astype("<u4")
+
+
+def distinct(values: Array) -> Array:
+    """Different values, ascending: by sorting, which for long arrays is faster than NumPy's way.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        Any that can be sorted.
+
+    Returns
+    -------
+    array, shape (different values,)
+        Each once.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values)
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    found: Array = ordered[is_first]
+    return found
 
 
 def bits_of(value: float) -> int:
