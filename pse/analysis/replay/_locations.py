@@ -75,10 +75,11 @@ def share_metahosts(
         names = {place.machine: number for number, place in enumerate(found)}
         if found:
             numbers[streams.ranks] = [names[place.machine] for place in found]
-    message, advice = peers.combined(failed, lambda one, _: one)
-    if message:
+    shared = peers.least(np.append(numbers, np.array([not failed[0]], "<u4")))
+    if not shared[-1]:
+        message, advice = peers.combined(failed, lambda one, _: one)
         raise UsageError(message, help=advice or None)
-    return Places(found, Metahosts(peers.least(numbers)), problems)
+    return Places(found, Metahosts(shared[:-1]), problems)
 
 
 def placed(

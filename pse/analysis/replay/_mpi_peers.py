@@ -17,7 +17,7 @@ from pse.analysis.replay._columns import Columns, columns_of
 from pse.runtime.supervise import LONGEST_BRIEF, Backoff
 from pse.trace.format import Array
 
-TAG = 1
+TAG, _ROWS = 1, 2
 _LENGTH, _SHORT = 8, 1016
 """Bytes of the length of a value that all get, and those that travel with it."""
 _POLLED = {"seconds": 0.0}
@@ -71,16 +71,29 @@ class MpiPeers:
         return MpiDelivery(self, order, counts, coming, self.exchanged(sent.packed(dtype), counts, coming))
 
     def exchanged(self, rows: Array, counts: Array, coming: Array, kind: str = "partners") -> Array:
-        """Exchange rows that are in the order of their targets, so many to and from each."""
+        """Exchange rows that are in the order of their targets, so many to and from each.
+
+        All processes have come to the exchange: what one knows of the others' counts, they have sent.
+        """
         rows = np.ascontiguousarray(rows)
         found = np.empty(int(coming.sum()), rows.dtype)
         self._count(kind, np.maximum(counts, coming), rows.itemsize)
-        out, back = (
-            [_bytes(data), size * rows.itemsize, MPI.BYTE] for data, size in ((rows, counts), (found, coming))
-        )
-        wait(self._comm.Ibarrier())
-        _move(self._comm.Ialltoallv(out, back))
+        to, of = (self._parts(*part) for part in ((rows, counts), (found, coming)))
+        requests = [self._comm.Irecv([part, MPI.BYTE], rank, _ROWS) for rank, part in of.items()]
+        requests += [self._comm.Isend([part, MPI.BYTE], rank, _ROWS) for rank, part in to.items()]
+        found[_slice(coming, self.rank)] = rows[_slice(counts, self.rank)]
+        _move(requests)
         return found
+
+    def answered(self, rows: Array, counts: Array, coming: Array) -> Array:
+        """Exchange rows that processes come to with different amounts of work behind them."""
+        wait(self._comm.Ibarrier())
+        return self.exchanged(rows, counts, coming)
+
+    def _parts(self, rows: Array, counts: Array) -> dict[int, Array]:
+        """The bytes of rows that go to other processes, or come from them, by these processes."""
+        others = [rank for rank in np.flatnonzero(counts).tolist() if rank != self.rank]
+        return {rank: rows[_slice(counts, rank)].view("u1") for rank in others}
 
     def _count_rounds(self, kind: str, size: int) -> None:
         """Count an operation of all: by trees, as MPI libraries do it for little data."""
@@ -137,9 +150,10 @@ class MpiPeers:
 
     def gathered(self, rows: Array) -> Array:
         """The rows of all processes on process 0, in their order; none elsewhere."""
-        counts = np.zeros(self.size, "<i8")
+        counts, coming = np.zeros(self.size, "<i8"), np.zeros(self.size, "<i8")
         counts[0] = len(rows)
-        coming = self._counts_from_all(counts)
+        self._count_rounds("tables", counts.itemsize)
+        wait(self._comm.Igather(counts[:1], coming))
         return self.exchanged(rows, counts, coming, "results")
 
     def _counts_from_all(self, counts: Array) -> Array:
@@ -160,12 +174,18 @@ class MpiDelivery:
 
     def reply(self, answers: Array) -> Array:
         """Send an answer for each row back; give those for the own rows, in the order of these."""
-        back = self._peers.exchanged(answers, self._coming, self._counts)
+        back = self._peers.answered(answers, self._coming, self._counts)
         if self._order is None:
             return back
         found = np.empty_like(back)
         found[self._order] = back
         return found
+
+
+def _slice(counts: Array, rank: int) -> slice:
+    """Where a process's rows are among those of all."""
+    begin = int(counts[:rank].sum())
+    return slice(begin, begin + int(counts[rank]))
 
 
 def _order(to: Array) -> Array | None:
@@ -181,10 +201,10 @@ def _copy(comm: MPI.Intracomm) -> MPI.Intracomm:
     return made
 
 
-def _move(request: MPI.Request) -> None:
+def _move(requests: list[MPI.Request]) -> None:
     """Complete an exchange that all processes have come to: whoever sleeps holds up what it has to copy."""
     with _polling():
-        while not request.Test():
+        while not MPI.Request.Testall(requests):
             os.sched_yield()
 
 
@@ -204,10 +224,6 @@ def _polling() -> Iterator[None]:
     begin = time.thread_time()
     yield
     _POLLED["seconds"] += time.thread_time() - begin
-
-
-def _bytes(rows: Array) -> Array:
-    return rows.reshape(-1).view("u1")
 
 
 def _encoded(value: Any) -> bytes:

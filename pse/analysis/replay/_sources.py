@@ -153,7 +153,7 @@ def whole(trace: Trace, notes: list[str]) -> Source:
     """A trace that this process has alone."""
     streams = Streams(np.full(1 + max(trace.ranks), -1, "<i4"))
     streams.owner[list(trace.ranks)] = 0
-    streams.share_hosts(Alone(), trace.files)
+    streams.share_hosts(Alone(), trace.files, (file.host for file in trace.files.values()))
     return Source(trace, streams, [*notes, *trace.problems])
 
 
@@ -187,8 +187,8 @@ def _part(path: Path, peers: Peers, notes: list[str]) -> Source:
     streams.lose(peers, files)
     if not len(streams.ranks):
         _say_that_nothing_is_there(path, peers, missing)
-    streams.share_hosts(peers, files)
     records = peers.combined(clock_records(files), merge_clock_records)
+    streams.share_hosts(peers, files, (record[0] for record in records.values()))
     named = {rank.rank: rank.host for rank in definitions.ranks} if definitions else {}
     for rank in compared_ranks(records):
         if rank < len(streams.host) and streams.host[rank] >= 0:

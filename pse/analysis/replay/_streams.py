@@ -6,7 +6,7 @@ looks into it.  Where several nodes have a file, streams are spread evenly in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,15 +62,17 @@ class Streams:
         is_kept[list(kept)] = -1
         self.owner = np.where(peers.least(is_kept) < 0, self.owner, -1).astype("<i4")
 
-    def share_hosts(self, peers: Peers, files: Mapping[int, Any]) -> None:
-        """Tell all processes the hosts of all ranks; `files` are this process's `RankFile`s."""
+    def share_hosts(self, peers: Peers, files: Mapping[int, Any], hosts: Iterable[str]) -> None:
+        """Tell all processes the hosts of all ranks; `files` are this process's `RankFile`s.
+
+        `hosts` has the names of all hosts, in any order that is the same for all processes.
+        """
         own = {rank: file.host for rank, file in files.items()}
         began = np.full(len(self.owner), np.iinfo("<i8").max)
         for rank, file in files.items():
             began[rank] = (file.start_real - file.start_clock) // MINUTE
         self.began = peers.least(began)
-        named = dict.fromkeys(own.values())
-        self.hosts = peers.combined(list(named), lambda one, other: list(dict.fromkeys([*one, *other])))
+        self.hosts = list(dict.fromkeys(hosts))
         number = {host: place for place, host in enumerate(self.hosts)}
         host = np.full(len(self.owner), len(self.hosts), "<i4")
         for rank, name in own.items():
