@@ -78,10 +78,10 @@ class MpiPeers:
         rows = np.ascontiguousarray(rows)
         found = np.empty(int(coming.sum()), rows.dtype)
         self._count(kind, np.maximum(counts, coming), rows.itemsize)
-        to, of = (self._parts(*part) for part in ((rows, counts), (found, coming)))
+        (to, own), (of, into) = (self._parts(*part) for part in ((rows, counts), (found, coming)))
         requests = [self._comm.Irecv([part, MPI.BYTE], rank, _ROWS) for rank, part in of.items()]
         requests += [self._comm.Isend([part, MPI.BYTE], rank, _ROWS) for rank, part in to.items()]
-        found[_slice(coming, self.rank)] = rows[_slice(counts, self.rank)]
+        into[:] = own
         _move(requests)
         return found
 
@@ -90,10 +90,13 @@ class MpiPeers:
         wait(self._comm.Ibarrier())
         return self.exchanged(rows, counts, coming)
 
-    def _parts(self, rows: Array, counts: Array) -> dict[int, Array]:
-        """The bytes of rows that go to other processes, or come from them, by these processes."""
-        others = [rank for rank in np.flatnonzero(counts).tolist() if rank != self.rank]
-        return {rank: rows[_slice(counts, rank)].view("u1") for rank in others}
+    def _parts(self, rows: Array, counts: Array) -> tuple[dict[int, Array], Array]:
+        """The bytes of rows that go to other processes, or come from them, by these; and the own rows."""
+        ends = np.cumsum(counts)
+        begins, own = ends - counts, self.rank
+        others = [rank for rank in np.flatnonzero(counts).tolist() if rank != own]
+        parts = {rank: rows[begins[rank] : ends[rank]].view("u1") for rank in others}
+        return parts, rows[begins[own] : ends[own]]
 
     def _count_rounds(self, kind: str, size: int) -> None:
         """Count an operation of all: by trees, as MPI libraries do it for little data."""
@@ -118,27 +121,28 @@ class MpiPeers:
     def _told(self, value: Any) -> Any:
         """What process 0 has, on all."""
         text = _encoded(value) if self.rank == 0 else b""
-        head = np.frombuffer(len(text).to_bytes(_LENGTH, "little") + text[:_SHORT].ljust(_SHORT), "u1").copy()
+        head = _head(text)
         wait(self._comm.Ibcast([head, MPI.BYTE]))
-        length = int.from_bytes(head[:_LENGTH].tobytes(), "little")
-        self._count_rounds("trees", _LENGTH + length)
-        data = head[_LENGTH : _LENGTH + length]
-        if length > _SHORT:
-            data = np.frombuffer(text, "u1").copy() if self.rank == 0 else np.empty(length, "u1")
+        data, is_long = _body(head)
+        self._count_rounds("trees", _LENGTH + len(data))
+        if is_long:
+            data = np.frombuffer(text, "u1").copy() if self.rank == 0 else data
             wait(self._comm.Ibcast([data, MPI.BYTE]))
         return value if self.rank == 0 else _decoded(data)
 
     def _send(self, value: Any, to: int) -> None:
-        data = np.frombuffer(_encoded(value), "u1")
-        self.traffic.update(messages=1, trees=len(data))
-        wait(self._comm.Isend([data, MPI.BYTE], to, TAG))
+        text = _encoded(value)
+        self.traffic.update(messages=1, trees=len(text))
+        wait(self._comm.Isend([_head(text), MPI.BYTE], to, TAG))
+        if len(text) > _SHORT:
+            wait(self._comm.Isend([np.frombuffer(text, "u1"), MPI.BYTE], to, TAG))
 
     def _received(self, source: int) -> Any:
-        status = MPI.Status()
-        with _polling():
-            Backoff(LONGEST_BRIEF).sleep_until(lambda: self._comm.Iprobe(source, TAG, status))
-        data = np.empty(status.Get_count(MPI.BYTE), "u1")
-        wait(self._comm.Irecv([data, MPI.BYTE], source, TAG))
+        head = np.empty(_LENGTH + _SHORT, "u1")
+        wait(self._comm.Irecv([head, MPI.BYTE], source, TAG))
+        data, is_long = _body(head)
+        if is_long:
+            wait(self._comm.Irecv([data, MPI.BYTE], source, TAG))
         return _decoded(data)
 
     def least(self, values: Array) -> Array:
@@ -182,12 +186,6 @@ class MpiDelivery:
         return found
 
 
-def _slice(counts: Array, rank: int) -> slice:
-    """Where a process's rows are among those of all."""
-    begin = int(counts[:rank].sum())
-    return slice(begin, begin + int(counts[rank]))
-
-
 def _order(to: Array) -> Array | None:
     """The order of rows by where they go; None if they have it."""
     if (to[1:] >= to[:-1]).all():
@@ -224,6 +222,18 @@ def _polling() -> Iterator[None]:
     begin = time.thread_time()
     yield
     _POLLED["seconds"] += time.thread_time() - begin
+
+
+def _head(text: bytes) -> Array:
+    """What travels first: the length of a text, and the text if it is short."""
+    return np.frombuffer(len(text).to_bytes(_LENGTH, "little") + text[:_SHORT].ljust(_SHORT), "u1").copy()
+
+
+def _body(head: Array) -> tuple[Array, bool]:
+    """The text of such a head, or room for it, and whether it is still to come."""
+    length = int.from_bytes(head[:_LENGTH].tobytes(), "little")
+    is_long = length > _SHORT
+    return np.empty(length, "u1") if is_long else head[_LENGTH : _LENGTH + length], is_long
 
 
 def _encoded(value: Any) -> bytes:

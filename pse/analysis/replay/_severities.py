@@ -10,7 +10,7 @@ import numpy as np
 from pse.analysis.cube._cube import INSTANCE_DTYPE
 from pse.analysis.cube._metrics import BY_NAME, METRICS, WAIT_OF_DELAY
 from pse.analysis.patterns._delay import critical_path_imbalance
-from pse.trace.format import Array
+from pse.trace.format import Array, distinct
 
 _MEASURED = (
     *("mpi_point2point", "mpi_collective", "mpi_synchronization"),
@@ -134,9 +134,10 @@ class AllWaits(Severities):
 def tables(rows: Array, paths: int, locations: int) -> dict[str, Array]:
     """Include in every metric those below it; give (call paths, locations) by the names of metrics."""
     found: dict[str, Array] = {}
+    there = set(distinct(rows["metric"]).tolist())
     for number, metric in reversed(list(enumerate(METRICS))):
-        own = rows[rows["metric"] == number]
-        if len(own):
+        if number in there:
+            own = rows[rows["metric"] == number]
             found.setdefault(metric.name, np.zeros((paths, locations)))[own["path"], own["location"]] += own[
                 "value"
             ]
