@@ -229,7 +229,7 @@ def test_a_folder_has_about_twenty_files_at_most():
         path.with_suffix("")
         for top in ("pse", "cext")
         for path in (ROOT / top).rglob("*")
-        if path.suffix in {*SOURCES, ".c", ".h", ".cpp"} and path.stem != "__init__"
+        if path.suffix in {*SOURCES, ".c", ".h", ".cpp", ".hpp"} and path.stem != "__init__"
     }
     counts = Counter(str(path.parent.relative_to(ROOT)) for path in files)
     assert not {folder: count for folder, count in counts.items() if count > FOLDER_CEILING}
