@@ -1,5 +1,6 @@
 """``pse tools``: run MPI programs under a stack of tools, look at stacks; done by `pse.toolstack`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,22 +24,37 @@ def command() -> None:
     """Load and chain MPI tools under any MPI program, without relinking it."""
 
 
-@command.command("run", context_settings={"ignore_unknown_options": True})
+@command.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
-    "-c",
-    "--configuration",
-    metavar="CONF",
-    shell_complete=files,
-    required=True,
-    help="Which tools, in which order.",
+    *("-c", "--configuration"), metavar="CONF", shell_complete=files, help="Which tools, in which order."
+)
+@click.option("--tools", "names", metavar="TOOL,…", help="The tools by their names, instead of CONF.")
+@click.option(
+    "-n", "ranks", type=click.IntRange(1), metavar="RANKS", help="Start RANKS ranks of the command."
 )
 @_MPI
-@click.argument("words", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(configuration: str, mpi: str | None, words: tuple[str, ...]) -> None:
+@click.argument("words", metavar="COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(
+    configuration: str | None, names: str | None, ranks: int | None, mpi: str | None, words: tuple[str, ...]
+) -> None:
     """Run a command, usually mpiexec, with the stack of tools under its MPI programs."""
-    from pse.toolstack import environment, execute
+    from pse.toolstack import configuration_of, environment, execute
 
-    execute(words, environment(configuration, _chosen(mpi, words)))
+    if (configuration is None) == (names is None):
+        raise UsageError(
+            "either a configuration or the names of tools are needed",
+            help="for example:  pse tools run --tools profile -n 2 ./program   or  -c tools.conf",
+        )
+    if ranks is not None:
+        words = (_mpiexec(), "-n", str(ranks), *words)
+    chosen = configuration or configuration_of((names or "").split(","))
+    execute(words, environment(chosen, _chosen(mpi, words)))
+
+
+def _mpiexec() -> str:
+    """Find the mpiexec beside Python, which is that of the embedded MPI, or else on PATH."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if beside.exists() else "mpiexec"
 
 
 @command.command("list")

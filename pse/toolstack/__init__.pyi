@@ -8,6 +8,7 @@ from ._stack import (
     LoadedTool as LoadedTool,
     attach as attach,
     available as available,
+    configuration_of as configuration_of,
     describe as describe,
     environment as environment,
     execute as execute,

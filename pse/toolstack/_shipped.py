@@ -32,7 +32,9 @@ BUILT = _HERE / "tools"
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
 _RECORDER = ("recorder.c", "recorder.h")
-_TABLES = ("abi_events.h", "abi_waiting.h")
+_TABLES = ("abi_events.h", "abi_waiting.h", "abi_coschedule.h")
+_LAYER = _HERE / "lib" / "libpse_bcs.so"
+"""The coscheduled layer, which needs no MPI: the tool `bcs` is linked with it."""
 _FLAGS = (
     *("-std=gnu11", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
     "-Wno-deprecated-declarations",
@@ -58,8 +60,10 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     header = mpi.include / "mpi.h"
     sources = [path for folder in folders[:-1] for path in sorted(folder.rglob("*.*"))]
     recorder, tables = folders[-1], folders[-1].parent / "abi" / "include"
+    layer = folders[-1].parent / "coschedule"
     sources += [*(recorder / name for name in _RECORDER), *(tables / name for name in _TABLES)]
-    parts = [compiler.identity, *options, header.read_text(errors="replace")]
+    sources.append(layer / "c_engine.h")
+    parts = [compiler.identity, *options, str(_LAYER), header.read_text(errors="replace")]
     parts += [*map(Path.read_text, sources), *sorted(library.functions)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     place = code_directory() / "toolstack" / f"tools-{key}"
@@ -71,7 +75,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
             known = read(header, compiler.command, options)
         except HeaderError as error:
             raise RunError(str(error), help=_MEND) from None
-        searched = (mpi.include, _HERE / "include", recorder, tables)
+        searched = (mpi.include, _HERE / "include", recorder, tables, layer)
         includes = [f"-I{folder}" for folder in searched]
         line = [*compiler.command, *_FLAGS, *options, *includes]
         with cache_errors():
@@ -138,6 +142,7 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
             extra = [recorder / "recorder.c"] if tool.name == "trace" else []
             own = map(str, [*tool.rglob("*.c"), *extra])
             product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
+            product += [str(_LAYER), f"-Wl,-rpath,{_LAYER.parent}"] if tool.name == "bcs" else []
             commands.append([*line, f"-I{tool}", *_LINKED, *own, *shared, *product])
         for error in _compile_all(commands, work):
             warnings.warn(f"a tool that comes with pse can't be compiled for this MPI: {error}", stacklevel=2)

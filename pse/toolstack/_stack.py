@@ -10,16 +10,20 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pse._cache import code_directory
 from pse.errors import UsageError
+from pse.files import draft_file
 from pse.toolstack import _elf as elf
 from pse.toolstack._library import SHIPPED, library, shipped_tools
 from pse.toolstack._mpi import Mpi, find_mpi, loaded_mpi
+from pse.toolstack._shipped import cache_errors
 
 CONFIGURATION = "PSE_TOOLS"
 """The variable that names the configuration."""
@@ -95,6 +99,44 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     before = os.environ.get("LD_PRELOAD")
     preload = {CONFIGURATION: file, "LD_PRELOAD": f"{made}:{before}" if before else str(made)}
     return preload | _mpi4py_variables(mpi)
+
+
+def configuration_of(names: Sequence[str]) -> str:
+    """Write a configuration of tools that are named only, in pse's cache.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Tools on the search path, that nearest to the program first.
+
+    Returns
+    -------
+    str
+        The configuration's path.
+
+    Raises
+    ------
+    UsageError
+        If a name has characters that names of tools don't have.
+    RunError
+        If the cache can't be written.
+
+    Examples
+    --------
+    >>> Path(configuration_of(["profile", "coopwait"])).read_text()
+    'module profile\\nmodule coopwait\\n'
+    """
+    for name in names:
+        if not re.fullmatch(r"\w[\w.+-]*", name):
+            raise UsageError(f"{name!r} is not the name of a tool", help="`pse tools list` names all tools")
+    place = code_directory() / "toolstack" / f"{'+'.join(names)}.conf"
+    text = "".join(f"module {name}\n" for name in names)
+    with cache_errors():
+        if not place.exists() or place.read_text() != text:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with draft_file(place) as draft:
+                Path(draft).write_text(text)
+    return str(place)
 
 
 def _check_readable(file: str) -> None:

@@ -29,7 +29,7 @@ from pse.analysis import analyze
 from pse.toolstack import environment, find_mpi
 
 pytestmark = [pytest.mark.nightly, pytest.mark.mpi, pytest.mark.timeout(4 * 3600)]
-TOOLS = ("coopwait", "count", "delay", "trace", "check", "record", "replay", "profile", "piggyback")
+TOOLS = ("coopwait", "count", "delay", "trace", "check", "record", "replay", "profile", "piggyback", "bcs")
 ORDER = ("count", "check", "profile", "trace", "record", "piggyback", "delay", "coopwait")
 """All that can be together: there is nothing to replay while a run is recorded."""
 LONGEST = 900

@@ -1,0 +1,201 @@
+/* Making the layer, waiting in it, and telling why it has failed. */
+#include "layer.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "abort_job.h"
+#include "tool.h"
+
+enum { FAILED = 1, REFUSED = 2, TEXT = 1024 };
+static const uint64_t PROGRESS_INTERVAL = 1000000;
+
+const char *pse_bcs_labels[PSE_BCS_LABELS] = {
+    [PSE_BCS_LABEL_BARRIER] = "Barrier",   [PSE_BCS_LABEL_BCAST] = "Bcast",
+    [PSE_BCS_LABEL_REDUCE] = "Reduce",     [PSE_BCS_LABEL_ALLREDUCE] = "Allreduce",
+    [PSE_BCS_LABEL_SCAN] = "Scan",         [PSE_BCS_LABEL_EXSCAN] = "Exscan",
+    [PSE_BCS_LABEL_SCATTER] = "Scatter",   [PSE_BCS_LABEL_REDUCE_SCATTER] = "Reduce_scatter",
+    [PSE_BCS_LABEL_GATHER] = "Gather",     [PSE_BCS_LABEL_ALLGATHER] = "Allgather",
+    [PSE_BCS_LABEL_ALLTOALL] = "Alltoall", [PSE_BCS_LABEL_FINALIZE] = "MPI_Finalize",
+};
+pse_bcs_end *pse_bcs_layer;
+
+static struct pse_bcs_settings settings = {.table = 4096, .ordered = true, .slice = 500000};
+static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
+static bool needs_progress;
+
+_Noreturn void pse_bcs_end_job(const char *format, ...)
+{
+    char text[TEXT];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (!pse_bcs_layer || pse_bcs_end_is_first_to_tell(pse_bcs_layer)) {
+        pse_tool_warn("%s", text);
+        pse_tool_abort_job(FAILED);
+    }
+    for (;;)
+        pause();
+}
+
+static _Noreturn void fail(void)
+{
+    char text[TEXT];
+    pse_bcs_end_failure(pse_bcs_layer, pse_bcs_labels, text, sizeof text);
+    pse_bcs_end_job("%s", text);
+}
+
+/* Waiting */
+
+static void poke(void)
+{
+    int flag;
+    PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+static enum pse_bcs_outcome wait_patiently(const uint32_t *operations, size_t count, enum pse_bcs_wait mode,
+                                           size_t *which)
+{
+    enum pse_bcs_outcome outcome;
+    while ((outcome = pse_bcs_end_wait(pse_bcs_layer, operations, count, mode, which)) ==
+           PSE_BCS_WAIT_INTERRUPTED)
+        if (needs_progress)
+            poke();
+    return outcome;
+}
+
+bool pse_bcs_layer_wait(const uint32_t *operations, size_t count, enum pse_bcs_wait mode, size_t *which)
+{
+    if (pthread_mutex_trylock(&waiting) != 0)
+        pse_bcs_end_job("two threads of a rank communicate at the same time; coscheduled ranks have one that "
+                        "does: let threads take turns (MPI_THREAD_SERIALIZED), or run without bcs");
+    const enum pse_bcs_outcome outcome = wait_patiently(operations, count, mode, which);
+    pthread_mutex_unlock(&waiting);
+    if (outcome == PSE_BCS_WAIT_FAILED)
+        fail();
+    return outcome == PSE_BCS_WAIT_COMPLETE;
+}
+
+uint32_t pse_bcs_layer_posted(uint32_t operation)
+{
+    if (operation == PSE_BCS_NOTHING)
+        fail();
+    return operation;
+}
+
+void pse_bcs_go_away(void)
+{
+    if (pse_bcs_layer)
+        pse_bcs_end_go_away(pse_bcs_layer);
+}
+
+void pse_bcs_come_back(void)
+{
+    if (pse_bcs_layer)
+        pse_bcs_end_come_back(pse_bcs_layer);
+}
+
+void pse_bcs_expect_progress(void)
+{
+    if (!needs_progress && pse_bcs_layer)
+        pse_bcs_end_look_after(pse_bcs_layer, PROGRESS_INTERVAL);
+    needs_progress = pse_bcs_layer != NULL;
+}
+
+/* Begin and end */
+
+static int choose(const char *key, const char *yes, const char *no, bool *chosen)
+{
+    const char *word = pse_tool_argument(key);
+    if (word && strcmp(word, yes) != 0 && strcmp(word, no) != 0)
+        return pse_tool_refuse("`argument %s %s`: it is %s or %s", key, word, yes, no);
+    if (word)
+        *chosen = strcmp(word, yes) == 0;
+    return 0;
+}
+
+static int read_slice(void)
+{
+    const char *word = pse_tool_argument("slice");
+    char *end;
+    const double microseconds = word ? strtod(word, &end) : (double)settings.slice / 1000;
+    if (word && (*end || end == word || !(microseconds >= PSE_BCS_SHORTEST_SLICE / 1000)))
+        return pse_tool_refuse("`argument slice %s`: it is a number of microseconds, at least %d", word,
+                               PSE_BCS_SHORTEST_SLICE / 1000);
+    settings.slice = (uint64_t)(microseconds * 1000);
+    return 0;
+}
+
+int pse_bcs_layer_configure(void)
+{
+    return choose("mode", "strict", "early", &settings.strict) ||
+           choose("ordered", "yes", "no", &settings.ordered) || read_slice();
+}
+
+static _Noreturn void refuse(int rank, const char *format, const char *reason)
+{
+    char text[TEXT];
+    snprintf(text, sizeof text, format, reason);
+    if (rank == 0) {
+        pse_tool_warn("%s", text);
+        pse_tool_abort_job(REFUSED);
+    }
+    for (;;)
+        pause();
+}
+
+static bool is_on_one_node(void)
+{
+    MPI_Comm node;
+    int ranks, here;
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    PMPI_Comm_size(node, &here);
+    PMPI_Comm_free(&node);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    PMPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return here == ranks;
+}
+
+static bool is_true_everywhere(int flag)
+{
+    PMPI_Allreduce(MPI_IN_PLACE, &flag, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return flag != 0;
+}
+
+void pse_bcs_layer_begin(void)
+{
+    char reason[TEXT] = "another rank can't";
+    struct pse_bcs_files files = {0};
+    pse_bcs_end *end = NULL;
+    int rank, size;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank), PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (!is_on_one_node())
+        refuse(rank, "the ranks are on several nodes, and the tool needs them on one%s", "");
+    settings.ranks = (uint32_t)size;
+    if (rank == 0)
+        end = pse_bcs_end_make(&settings, &files, reason, sizeof reason);
+    PMPI_Bcast(&files, (int)sizeof files, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (rank != 0 && files.process)
+        end = pse_bcs_end_open(&files, (uint32_t)rank, reason, sizeof reason);
+    if (!is_true_everywhere(end != NULL))
+        refuse(rank, "ranks can't share memory: %s", reason);
+    const int error = pse_bcs_end_try_reading(end);
+    if (!is_true_everywhere(error == 0))
+        refuse(rank,
+               "ranks may not read each other's memory (%s): the kernel (kernel.yama.ptrace_scope) or "
+               "the container (capability SYS_PTRACE) forbids it",
+               strerror(error));
+    pse_bcs_end_begin(end);
+    pse_bcs_layer = end;
+    PMPI_Barrier(MPI_COMM_WORLD);
+}
+
+void pse_bcs_layer_end(void)
+{
+    pse_bcs_end *end = pse_bcs_layer;
+    pse_bcs_layer = NULL;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    pse_bcs_end_close(end);
+}

@@ -1,0 +1,156 @@
+"""What the tool `bcs` is asked to do: python bcs.py CASE; each prints on rank 0, or fails."""
+
+import random
+import sys
+import time
+
+import numpy as np
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+rank, size = world.rank, world.size
+after, before = (rank + 1) % size, (rank - 1) % size
+
+
+def tell(*words):
+    if rank == 0:
+        print(*words, flush=True)
+
+
+def wildcards():
+    """Rank 0 receives from any rank, in two communicators; the others send when chance says so."""
+    came, status, other = [], MPI.Status(), world.Dup()
+    for _ in range(10 if rank else 10 * (size - 1)):
+        if rank:
+            time.sleep(random.random() / 1000)
+            world.Send(np.array([rank]), 0, 1)
+            other.send({"rank": rank}, 0)
+        else:
+            world.Recv(np.zeros(1, int), MPI.ANY_SOURCE, 1, status)
+            came += [status.Get_source(), other.recv(source=MPI.ANY_SOURCE)["rank"]]
+    tell(came)
+
+
+def mixtures():
+    """Requests of the tool and of MPI are waited for together; MPI's make progress while others wait."""
+    halves = world.Split(rank % 2, rank)
+    between = halves.Create_intercomm(0, world, 1 - rank % 2) if size > 1 else None
+    peer = halves.rank if between and halves.rank < between.remote_size else MPI.PROC_NULL
+    for wait in (MPI.Request.Waitall, waitany, waitsome, testall):
+        own, foreign = np.zeros(1), np.full(1, -1.0)
+        requests = [world.Irecv(own, before, 3), world.Isend(np.array([float(rank)]), after, 3)]
+        if between:
+            requests += [between.Irecv(foreign, peer, 4), between.Isend(np.array([7.0]), peer, 4)]
+        requests += [MPI.REQUEST_NULL]
+        wait(requests)
+        assert all(request == MPI.REQUEST_NULL for request in requests)
+        assert own[0] == before
+        assert foreign[0] == (-1 if peer == MPI.PROC_NULL or not between else 7)
+    tell("mixed")
+
+
+def waitany(requests):
+    while MPI.Request.Waitany(requests) != MPI.UNDEFINED:
+        pass
+
+
+def waitsome(requests):
+    while MPI.Request.Waitsome(requests) is not None:
+        pass
+
+
+def testall(requests):
+    while not MPI.Request.Testall(requests):
+        pass
+
+
+def elsewhere():
+    """A rank is in MPI's own calls while others need its message, from any source."""
+    window = MPI.Win.Allocate(8, comm=world)
+    halves = world.Split(rank % 2, rank)
+    between = halves.Create_intercomm(0, world, 1 - rank % 2)
+    if rank == 0:
+        world.Recv(np.zeros(1), MPI.ANY_SOURCE)
+        between.Send(np.zeros(1), 0)
+    elif rank == 1:
+        world.Send(np.zeros(1), 0)
+        between.Recv(np.zeros(1), 0)
+    window.Fence()
+    window.Free()
+    taken = world.Irecv(np.zeros(1), before, 99)
+    taken.Cancel()
+    status = MPI.Status()
+    taken.Wait(status)
+    tell("cancelled", status.Is_cancelled())
+
+
+def sums():
+    """The same bits as pse.bcs.Comm gives, by whatever way."""
+    from pse import bcs
+
+    own = np.random.default_rng(rank).random(20_000) * 10.0**rank
+    with bcs.Comm(world) as comm:
+        for elements in (5, own.size):
+            results = [np.zeros(elements) for _ in range(4)]
+            comm.Allreduce(own[:elements], results[0])
+            world.Allreduce(own[:elements], results[1])
+            world.Iallreduce(own[:elements], results[2]).Wait()
+            world.Reduce(own[:elements], results[3], root=0)
+            world.Bcast(results[3])
+            assert all((one == results[0]).all() for one in results)
+    tell("same bits")
+
+
+def layouts():
+    """Datatypes with gaps, in messages and collective operations; part of an element comes."""
+    column = MPI.DOUBLE.Create_vector(4, 1, 4).Commit()
+    table, came = np.arange(16.0).reshape(4, 4) + 100 * rank, np.zeros((4, 4))
+    world.Sendrecv([table, 1, column], after, 0, [came, 1, column], before, 0)
+    assert (came[:, 0] == np.arange(0, 16, 4) + 100 * before).all()
+    assert not came[:, 1:].any()
+    world.Bcast([table, 1, column], root=size - 1)
+    assert (table[:, 0] == np.arange(0, 16, 4) + 100 * (size - 1)).all()
+    status = MPI.Status()
+    request = world.Isend(np.array([1.5, 2.5]), after)
+    part = np.zeros((4, 4))
+    world.Recv([part, 1, column], before, status=status)
+    request.Wait()
+    assert part[0, 0] == 1.5
+    assert part[1, 0] == 2.5
+    assert not part[2:].any()
+    assert status.Get_count(MPI.DOUBLE) == 2
+    assert status.Get_count(column) == MPI.UNDEFINED
+    column.Free()
+    tell("gaps")
+
+
+def truncation():
+    request = world.Isend(np.zeros(4), after)
+    try:
+        world.Recv(np.zeros(1), before)
+    except MPI.Exception as error:
+        tell(error.Get_error_class() == MPI.ERR_TRUNCATE)
+    request.Wait()
+
+
+def deadlock():
+    world.Recv(np.zeros(1), after)
+
+
+def mismatch():
+    world.Bcast(np.zeros(2), 0) if rank == 0 else world.Barrier()
+    world.Barrier()
+
+
+def roots():
+    world.Reduce(np.zeros(2), np.zeros(2), root=min(rank, 1))
+    world.Barrier()
+
+
+def ended():
+    if rank != 1:
+        world.Recv(np.zeros(1), 1)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

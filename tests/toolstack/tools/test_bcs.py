@@ -1,0 +1,86 @@
+"""bcs: programs give the same results through the coscheduled layer, and the same matches each time."""
+
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+BCS = "module bcs\n"
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture(scope="session")
+def calls(program):
+    return program("calls", (PROGRAMS / "calls.c").read_text())
+
+
+@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (3, 2), (4, 3)])
+def test_a_program_in_c_gives_what_it_gives_without(stacked_program, calls, ranks, seed):
+    plain, taken = (stacked_program(ranks, conf, calls, str(seed), "40") for conf in ("", BCS))
+    assert (plain.code, taken.code) == (0, 0), plain.err + taken.err
+    assert len(plain.out.splitlines()) == ranks
+    assert taken.out == plain.out
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_program_in_python_gives_what_it_gives_without(stacked, ranks):
+    plain, taken = (stacked(ranks, conf, str(PROGRAMS / "calls.py"), "5", "30") for conf in ("", BCS))
+    assert (plain.code, taken.code) == (0, 0), plain.err + taken.err
+    assert taken.out == plain.out
+
+
+def test_receives_from_any_rank_match_alike_each_time(stacked):
+    once, again = (stacked(4, BCS, str(PROGRAMS / "bcs.py"), "wildcards") for _ in range(2))
+    assert (once.code, once.out) == (0, f"{[1] * 20 + [2] * 20 + [3] * 20}\n"), once.err
+    assert again.out == once.out
+
+
+@pytest.mark.parametrize(
+    ("case", "ranks", "said"),
+    [
+        ("mixtures", 1, "mixed\n"),
+        ("mixtures", 3, "mixed\n"),
+        ("elsewhere", 3, "cancelled True\n"),
+        ("sums", 3, "same bits\n"),
+        ("layouts", 3, "gaps\n"),
+        ("truncation", 2, "True\n"),
+    ],
+)
+def test_what_the_tool_takes_over(stacked, case, ranks, said):
+    ended = stacked(ranks, BCS, str(PROGRAMS / "bcs.py"), case)
+    assert (ended.code, ended.out) == (0, said), ended.err
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("deadlock", "deadlock: rank 0 in Recv from rank 1, rank 1 in Recv from rank 2 and"),
+        ("mismatch", "and rank 0 in Bcast"),
+        ("roots", "deadlock: rank 0 in Reduce, rank 1 in Reduce and rank 2 in Barrier"),
+        ("ended", "rank 0 in Recv from rank 1, rank 1 in MPI_Finalize and rank 2 in Recv"),
+    ],
+)
+def test_what_is_wrong_is_told_by_one_rank_and_ends_the_job(stacked, case, words):
+    ended = stacked(3, BCS, str(PROGRAMS / "bcs.py"), case)
+    assert ended.code != 0
+    (line,) = [line for line in ended.err.splitlines() if line.startswith("bcs, rank")]
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("argument slice 50", "`argument slice 50`: it is a number of microseconds, at least 100"),
+        ("argument mode late", "`argument mode late`: it is strict or early"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(stacked, line, words):
+    ended = stacked(1, f"{BCS}{line}\n", "-c", "from mpi4py import MPI")
+    assert ended.code == 2
+    assert words in ended.err
+
+
+def test_strict_slices(stacked):
+    ended = stacked(3, f"{BCS}argument mode strict\n", str(PROGRAMS / "bcs.py"), "sums")
+    assert (ended.code, ended.out) == (0, "same bits\n"), ended.err
