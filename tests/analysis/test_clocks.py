@@ -1,5 +1,6 @@
 """Clocks that are wrong: comparisons correct them, the controlled logical clock repairs what is left."""
 
+import re
 import struct
 
 import numpy as np
@@ -11,6 +12,7 @@ from pse_testing.traces import patch_header
 from pse import trace
 from pse.analysis import METRICS, analyze
 from pse.analysis.clocks._clock_repair import LATENCY, moved_times, points_of, repair_clocks
+from pse.analysis.clocks._host_alignment import ORDER_DTYPE, align_hosts
 from pse.analysis.patterns._collective import Operations
 from pse.analysis.replay._clocks import MESSAGE_DTYPE, least_latencies
 from pse.analysis.replay._collective_parts import PART_DTYPE
@@ -62,20 +64,59 @@ def test_what_comparisons_leave_is_repaired_and_told(tmp_path):
     opened = written(planted({"BRS/n2": (30_000_000, 1e-4)}, are_compared=False), tmp_path / "run")
     wrong, cube = analyze(opened, repair=False), analyze(opened)
     assert wrong.problems[-1].endswith("too early; waits there are wrong")
-    said = cube.problems[-1]
+    *_, said, off = cube.problems
     assert said.startswith("by the clocks of their ranks, ")
     assert "at most 30.1 ms too early" in said
     assert said.endswith("the controlled logical clock has moved events, and none is left")
+    assert off.startswith("clocks of hosts were set by what went to and fro between them; if they run evenly")
+    assert re.search(r"BRS/n2 by \d+ ns at most", off)
     assert all((cube.own(metric.name) >= 0).all() for metric in METRICS)
+
+
+WAITS = ("latesender", "latereceiver", "latebroadcast", "earlyscan", "wait_nxn", "barrier_wait")
+
+
+def test_waits_of_hosts_whose_clocks_nobody_compared_are_found_all_the_same(tmp_path):
+    """Late receivers, too: a synchronous send ends after its receive was posted, which tells of clocks."""
+    start = 20 * SECOND
     right = analyze(written(planted({}), tmp_path / "right"))
-    for name in ("latesender", "latebroadcast", "earlyscan", "wait_nxn", "barrier_wait"):
-        assert cube.total(f"mpi_{name}") == pytest.approx(right.total(f"mpi_{name}"), rel=0.11), name
+    for number, (ahead, drift) in enumerate([(10_000, 0.0), (-30_000_000, 1e-4), (10 * SECOND, -1e-5)]):
+        clocks = {
+            "FZJ/n0": (start, 0.0),
+            "FZJ/n1": (start - ahead // 3, drift / 2),
+            "BRS/n2": (start + ahead, drift),
+        }
+        cube = analyze(written(planted(clocks, are_compared=False), tmp_path / f"run{number}"))
+        for name in WAITS:
+            assert cube.total(f"mpi_{name}") == pytest.approx(right.total(f"mpi_{name}"), rel=1e-3), name
+
+
+def test_clocks_are_set_between_bounds_and_compared_ones_by_no_more_than_necessary():
+    """Host 1 is 200 to 300 ns late at first, and loses 1 µs in 100 ms; host 2 only gets something."""
+    rows = [row for at in range(0, 100_000_000, 10_000_000) for row in (
+        (0, at, 1, at - 200 - at // 100_000, 0), (1, at, 0, at + 300 + at // 100_000, 0),
+        (0, at, 2, at - 50, 0),
+    )]  # fmt: skip
+    orders = np.array(rows, ORDER_DTYPE)
+    (free,), (held,) = (align_hosts(orders, compared) for compared in ((), {1}))
+    assert (free.host, held.host) == (1, 1)
+    times = np.array([0, 50_000_000, 90_000_000])
+    assert (free.line.convert(times) - times).tolist() == pytest.approx([250, 750, 1150], abs=2)
+    assert free.bound == pytest.approx(50, abs=2)
+    assert (held.line.convert(times) - times >= np.array([200, 700, 1100]) - 1).all()
+    assert (held.line.convert(times) <= free.line.convert(times)).all()
+    assert not align_hosts(orders[orders["later_host"] == 2], ())
 
 
 def test_clocks_that_differ_by_more_than_the_run_are_told(tmp_path):
-    cube = analyze(written(planted({"BRS/n2": (10 * SECOND, 0.0)}, are_compared=False), tmp_path / "run"))
+    """Nothing comes back from the other host, so that nobody knows when messages were there."""
+    clocks = {"FZJ/n0": (10 * SECOND, 0.0), "FZJ/n1": (10 * SECOND, 0.0)}
+    program = PlantedWaits(4, [[0, 1, 2, 3]], HOSTS, clocks, are_compared=False)
+    for _ in range(50):
+        program.late_sender(0, 0, 2, SECOND // 50, tag=1, wildcard=False)
+    cube = analyze(written(program, tmp_path / "run"))
     assert cube.problems[-1] == (
-        "clocks differ by 10.0 s or more, but no rank ran longer than 1.50 s: "
+        "clocks differ by 10.0 s or more, but no rank ran longer than 1.00 s: "
         "waits for ranks on other hosts can't be known"
     )
 

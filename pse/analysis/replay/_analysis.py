@@ -29,6 +29,7 @@ from pse.analysis.patterns._grid import between_metahosts
 from pse.analysis.patterns._rings import SHIFT_DTYPE, ring_shifts, shifts_of
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._clocks import (
+    acknowledgements,
     check_clocks,
     clock_problems,
     event_messages,
@@ -319,13 +320,12 @@ def _with_right_clocks(
     `of_events`: a message lasts from event to event, not from call to call; for a process alone.
     """
     analysis = _Analysis(found, peers, places, severities)
-    before, after = analysis.check_clocks(), None
+    before, after, bounds = analysis.check_clocks(), None, dict[str, float]()
     if before.violations and repair:
-        analysis = _Analysis(
-            replace(found, trace=analysis.repaired_trace(of_events=of_events)), peers, places, severities
-        )
+        trace, bounds = analysis.repaired_trace(of_events=of_events)
+        analysis = _Analysis(replace(found, trace=trace), peers, places, severities)
         after = analysis.check_clocks()
-    return analysis, [*clock_problems(before, after, longest_run(found.trace, peers))]
+    return analysis, [*clock_problems(before, after, bounds, longest_run(found.trace, peers))]
 
 
 _FEW_EVENTS = 2_000_000
@@ -364,12 +364,13 @@ class _Analysis:
         """Check whether all that was received was sent before."""
         return check_clocks(self._receives, self._collectives.parts, self._peers)
 
-    def repaired_trace(self, *, of_events: bool) -> Trace:
-        """The trace with times of which the clock condition is true."""
+    def repaired_trace(self, *, of_events: bool) -> tuple[Trace, dict[str, float]]:
+        """The trace with times of which the clock condition is true, and how far hosts may still be off."""
         if of_events:
             messages = event_messages(self.trace)
         else:
             messages = messages_of(self._matched.sends, self._receives.take(self._matched.received))
+            messages = np.append(messages, acknowledgements(self._sends))
         messages = np.append(messages, neighbour_messages(self._collectives.parts, self._collectives.edges))
         return repaired(self.trace, self._streams, messages, self._collectives.parts, self._peers)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -20,15 +20,16 @@ from pse.analysis.clocks._clock_repair import (
     points_of,
     repair_clocks,
 )
+from pse.analysis.clocks._host_alignment import align_hosts, orders_of, orders_of_operations
 from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._collective_waits import operations_of
 from pse.analysis.replay._columns import Columns, columns_of
 from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._streams import Streams
-from pse.text import count_text, time_text
+from pse.text import count_text, list_text, time_text
 from pse.trace.format import Array
 from pse.trace.query import Trace, mpi_messages
-from pse.trace.store import RunClock
+from pse.trace.store import Comparison, RunClock
 
 MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"), ("received", "<f8")])
 
@@ -56,8 +57,13 @@ def _sum(one: list[float], other: list[float]) -> ClockCondition:
     return ClockCondition(*one) + ClockCondition(*other)  # type: ignore[arg-type]
 
 
-def repaired(trace: Trace, streams: Streams, messages: Array, parts: Columns, peers: Peers) -> Trace:
+def repaired(
+    trace: Trace, streams: Streams, messages: Array, parts: Columns, peers: Peers
+) -> tuple[Trace, dict[str, float]]:
     """The trace with times that keep the clock condition; collective.
+
+    Gives the hosts, too, whose clocks were set by what went to and fro between them, and how far these may
+    still be off, ns.
 
     One process moves the events of all: which it moves where depends on all of them.
 
@@ -75,12 +81,66 @@ def repaired(trace: Trace, streams: Streams, messages: Array, parts: Columns, pe
         All processes.
     """
     messages, records = peers.gathered(messages), peers.gathered(parts.packed(PART_DTYPE))
-    rows = np.empty(0, MOVED_DTYPE)
+    first, last = _first_and_last(trace, streams, peers)
+    rows, told = np.empty(0, MOVED_DTYPE), [[], 0]
     if peers.rank == 0:
+        alignments = align_hosts(*_known_orders(messages, records, trace.clock, streams))
+        lines = {made.host: made.line for made in alignments}
+        earlier = -min(0, int(_aligned(first, lines, streams, np.arange(len(first))).min(initial=0)))
+        _align(messages, records, lines, streams, earlier)
         rows = _moved_events(messages, records, trace.clock, streams)
+        told = [[[made.host, made.line.times, made.line.offsets, made.bound] for made in alignments], earlier]
+    found, earlier = peers.combined(told, lambda one, other: one)
+    lines = {host: Comparison("", tuple(times), tuple(offsets)) for host, times, offsets, _ in found}
+    span = int(_aligned(last, lines, streams, np.arange(len(last))).max(initial=0)) + earlier
     to = streams.owners(rows["rank"], peers.rank)
     own = peers.deliver(columns_of(rows), MOVED_DTYPE, to).rows.packed(MOVED_DTYPE)
-    return replace(trace, clock=trace.clock.moved(moved_times(own)))
+    by_name = {streams.hosts[host]: line for host, line in lines.items()}
+    clock = trace.clock.aligned(by_name, earlier, span).moved(moved_times(own))
+    return replace(trace, clock=clock), {streams.hosts[host]: bound for host, *_, bound in found}
+
+
+def _first_and_last(trace: Trace, streams: Streams, peers: Peers) -> tuple[Array, Array]:
+    """When each rank's events begin and end, int64 ns; 0 where it has none; collective."""
+    found = np.zeros((2, len(streams.owner)), "<i8")
+    for rank, file in trace.files.items():
+        if len(file.events):
+            found[:, rank] = trace.run_times(rank, np.array(file.times, "<u8"))
+    return peers.least(found[0]), -peers.least(-found[1])
+
+
+def _aligned(times: Array, lines: Mapping[int, Comparison], streams: Streams, ranks: Array) -> Array:
+    """Times of ranks by the corrected clocks of their hosts."""
+    found = times.copy()
+    for host, line in lines.items():
+        own = streams.host[ranks] == host
+        found[own] = line.convert(times[own])
+    return found
+
+
+def _align(
+    messages: Array, records: Array, lines: Mapping[int, Comparison], streams: Streams, earlier: int
+) -> None:
+    for rows, rank, time in (
+        *((messages, "sender", "sent"), (messages, "receiver", "received")),
+        *((records, "rank", "begin"), (records, "rank", "end")),
+    ):
+        rows[time] = _aligned(rows[time], lines, streams, rows[rank]) + earlier
+
+
+def _known_orders(
+    messages: Array, records: Array, clock: RunClock, streams: Streams
+) -> tuple[Array, set[int]]:
+    """What messages and operations prove about the clocks of hosts, and which of these were compared."""
+    one, other = (streams.host[messages[end]] for end in ("sender", "receiver"))
+    latencies = least_latencies(messages, clock, streams)
+    found = [orders_of(one, messages["sent"], other, messages["received"], latencies)]
+    if len(records):
+        records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
+        rows = operations_of(columns_of(records))
+        found.append(orders_of_operations(records["operation"], streams.host[records["rank"]], rows))
+    compared = {number for number, host in enumerate(streams.hosts) if clock.is_compared(host)}
+    return np.concatenate(found), compared
 
 
 def messages_of(sends: Columns, receives: Columns) -> Array:
@@ -89,6 +149,18 @@ def messages_of(sends: Columns, receives: Columns) -> Array:
     found = np.empty(int(known.sum()), MESSAGE_DTYPE)
     found["sender"], found["receiver"] = sends["sender"][known], receives["receiver"][known]
     found["sent"], found["received"] = sends["start_enter"][known], receives["leave"][known]
+    return found
+
+
+def acknowledgements(sends: Columns) -> Array:
+    """What receivers tell senders of synchronous messages, as messages: their receive is posted.
+
+    Sends are this process's, END_DTYPE.
+    """
+    known = sends["is_synchronous"] & np.isfinite(sends["partner"]) & np.isfinite(sends["leave"])
+    found = np.empty(int(known.sum()), MESSAGE_DTYPE)
+    found["sender"], found["receiver"] = sends["receiver"][known], sends["sender"][known]
+    found["sent"], found["received"] = sends["partner"][known], sends["leave"][known]
     return found
 
 
@@ -154,8 +226,13 @@ def longest_run(trace: Trace, peers: Peers) -> int:
     return -int(peers.least(np.array([-min(own, 1 << 62)], "<i8"))[0])
 
 
-def clock_problems(before: ClockCondition, after: ClockCondition | None, longest: int) -> Iterator[str]:
-    """Say what was wrong with the clocks, and what is after the repair; None: there was none."""
+def clock_problems(
+    before: ClockCondition, after: ClockCondition | None, bounds: Mapping[str, float], longest: int
+) -> Iterator[str]:
+    """Say what was wrong with the clocks, and what is after the repair; None: there was none.
+
+    `bounds` tells of hosts whose clocks were set how far these may still be off, ns.
+    """
     if not before.violations:
         return
     looked_at = "message and collective operation", "messages and ends of collective operations"
@@ -172,7 +249,13 @@ def clock_problems(before: ClockCondition, after: ClockCondition | None, longest
         )
     else:
         yield f"{said}; the controlled logical clock has moved events, and none is left"
-    if before.largest > longest:
+    if bounds:
+        off = list_text([f"{host} by {time_text(bound)}" for host, bound in bounds.items()])
+        yield (
+            "clocks of hosts were set by what went to and fro between them; if they run evenly, "
+            f"they may still be off: {off} at most"
+        )
+    elif before.largest > longest:
         yield (
             f"clocks differ by {time_text(before.largest)} or more, but no rank ran longer than "
             f"{time_text(longest)}: waits for ranks on other hosts can't be known"

@@ -8,7 +8,7 @@ from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, EventType
-from pse.trace.format import Array, high32, low32
+from pse.trace.format import Array, SendMode, high32, low32
 
 END_DTYPE = np.dtype(
     [
@@ -23,6 +23,7 @@ END_DTYPE = np.dtype(
         ("enter", "<f8"),  # ns: when the call that completes it was entered
         ("leave", "<f8"),  # ns: when that call was left
         ("partner", "<f8"),  # ns: `start_enter` of the other end; nan: not in the trace
+        ("is_synchronous", "?"),  # a send that is complete only after its receive was posted
     ]
 )
 """An end of a message."""
@@ -45,6 +46,8 @@ def message_ends(
     sends["order"], receives["order"] = out, np.where(posts >= 0, posts, back)
     _time(sends, calls, paths, out, completions)
     _time(receives, calls, paths, posts, back)
+    sends["is_synchronous"] = calls.operations["flags"][out] == SendMode.SYNCHRONOUS
+    receives["is_synchronous"] = False
     cancelled = (completions < 0) & np.isin(request[out], request[types == EventType.MPI_REQUEST_CANCEL])
     sends["communicator"][cancelled] = NONE
     return int(cancelled.sum())

@@ -13,6 +13,6 @@ from ._partial_opening import (
 )
 from ._rank_file import NOT_ALL_READ as NOT_ALL_READ
 from ._residuals import residuals as residuals
-from ._run_clock import RunClock as RunClock
+from ._run_clock import Comparison as Comparison, RunClock as RunClock
 from ._text_records import decode_texts as decode_texts
 from ._trace_defects import merge_alike as merge_alike

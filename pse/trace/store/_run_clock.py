@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -113,6 +113,7 @@ class RunClock:
 
     def __init__(self, files: Mapping[int, RankFile], named: Mapping[int, str]) -> None:
         self._moved: Mapping[int, MovedTimes] = {}
+        self._aligned: Mapping[str, Comparison] = {}
         self._hosts = {**named, **{rank: file.host for rank, file in files.items()}}
         self._anchors = _anchors(files)
         problems: list[str] = []
@@ -130,7 +131,19 @@ class RunClock:
         for comparison in self._chain(host):
             times = comparison.convert(times)
         shifted: Array = times + np.int64(_signed(self._anchor(self._root(host)) - self.origin))
+        if host in self._aligned:
+            shifted = self._aligned[host].convert(shifted)
         return self._moved[rank].of(shifted) if rank in self._moved else shifted
+
+    def aligned(self, lines: Mapping[str, Comparison], earlier: int, span: int) -> RunClock:
+        """The same with the times of hosts corrected by lines, then with time 0 so many ns earlier."""
+        other = copy.copy(self)
+        other.origin, other.span = self.origin - earlier, span
+        other._aligned = {
+            host: replace(line, times=tuple(time + earlier for time in line.times))
+            for host, line in lines.items()
+        }
+        return other
 
     def moved(self, moved: Mapping[int, MovedTimes]) -> RunClock:
         """The same with events of ranks at later times."""
@@ -144,10 +157,15 @@ class RunClock:
         """What `times` adds to all times of a rank, ns; None if that isn't the same for all."""
         host = self._hosts[rank]
         steps = list(self._chain(host))
+        steps += [self._aligned[host]] if host in self._aligned else []
         if rank in self._moved or any(len(set(step.offsets)) > 1 for step in steps):
             return None
         added = sum(step.offsets[0] for step in steps)
         return _signed(added + self._anchor(self._root(host)) - self.origin)
+
+    def is_compared(self, host: str) -> bool:
+        """Whether a host's clock was compared with another's, or another's with it."""
+        return host in self._comparisons or any(host == to.reference for to in self._comparisons.values())
 
     def least_latency(self, host: str, other: str) -> int:
         """What a message between two hosts takes at least, as far as comparisons of clocks show, ns; else 0.
