@@ -244,11 +244,11 @@ def clock_problems(
         yield f"{said}; waits there are wrong"
     elif after.violations:
         yield (
-            f"{said}; the controlled logical clock has moved events, and {after.violations:,} are left, "
+            f"{said}; their times were repaired, and {after.violations:,} are left, "
             f"at most {time_text(after.largest)} too early"
         )
     else:
-        yield f"{said}; the controlled logical clock has moved events, and none is left"
+        yield f"{said}; their times were repaired, and none is left"
     if bounds:
         off = list_text([f"{host} by {time_text(bound)}" for host, bound in bounds.items()])
         yield (
