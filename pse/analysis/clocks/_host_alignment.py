@@ -269,7 +269,7 @@ class _Corridor:
         best = _highest(self._room, -DRIFT, DRIFT)
         steepest = [_last(self._room, best, end) for end in (-DRIFT, DRIFT)]
         found = abs(min(self._room(best), 0.0))
-        for slope in np.linspace(*steepest, _SLOPES).tolist():
+        for slope in np.linspace(steepest[0], steepest[1], _SLOPES).tolist():
             for bounds in (self._least, self._most):
                 at_center = bounds.strictest(slope, self.center)
                 found = max(found, *(abs(at_center + slope * (end - self.center)) for end in self.ends))

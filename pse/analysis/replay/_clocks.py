@@ -81,18 +81,20 @@ def repaired(
         All processes.
     """
     messages, records = peers.gathered(messages), peers.gathered(parts.packed(PART_DTYPE))
-    first, last = _first_and_last(trace, streams, peers)
+    ranks, first, last = _first_and_last(trace, streams, peers)
     rows, told = np.empty(0, MOVED_DTYPE), [[], 0]
-    if peers.rank == 0:
+    if peers.rank == 0:  # The same however messages and operations were spread.
+        messages = messages[np.lexsort([messages[name] for name in MESSAGE_DTYPE.names or ()])]
+        records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
         alignments = align_hosts(*_known_orders(messages, records, trace.clock, streams))
         lines = {made.host: made.line for made in alignments}
-        earlier = -min(0, int(_aligned(first, lines, streams, np.arange(len(first))).min(initial=0)))
+        earlier = -min(0, int(_aligned(first, lines, streams, ranks).min(initial=0)))
         _align(messages, records, lines, streams, earlier)
         rows = _moved_events(messages, records, trace.clock, streams)
         told = [[[made.host, made.line.times, made.line.offsets, made.bound] for made in alignments], earlier]
     found, earlier = peers.combined(told, lambda one, other: one)
     lines = {host: Comparison("", tuple(times), tuple(offsets)) for host, times, offsets, _ in found}
-    span = int(_aligned(last, lines, streams, np.arange(len(last))).max(initial=0)) + earlier
+    span = int(_aligned(last, lines, streams, ranks).max(initial=0)) + earlier
     to = streams.owners(rows["rank"], peers.rank)
     own = peers.deliver(columns_of(rows), MOVED_DTYPE, to).rows.packed(MOVED_DTYPE)
     by_name = {streams.hosts[host]: line for host, line in lines.items()}
@@ -100,13 +102,16 @@ def repaired(
     return replace(trace, clock=clock), {streams.hosts[host]: bound for host, *_, bound in found}
 
 
-def _first_and_last(trace: Trace, streams: Streams, peers: Peers) -> tuple[Array, Array]:
-    """When each rank's events begin and end, int64 ns; 0 where it has none; collective."""
-    found = np.zeros((2, len(streams.owner)), "<i8")
+def _first_and_last(trace: Trace, streams: Streams, peers: Peers) -> tuple[Array, Array, Array]:
+    """All ranks that have events, and when these begin and end, int64 ns; collective."""
+    none = np.iinfo("<i8").max
+    found = np.full((2, len(streams.owner)), none)
     for rank, file in trace.files.items():
         if len(file.events):
-            found[:, rank] = trace.run_times(rank, np.array(file.times, "<u8"))
-    return peers.least(found[0]), -peers.least(-found[1])
+            found[:, rank] = trace.run_times(rank, np.array(file.times, "<u8")) * np.array([1, -1])
+    first, last = (peers.least(times) for times in found)
+    ranks = np.flatnonzero(first != none)
+    return ranks, first[ranks], -last[ranks]
 
 
 def _aligned(times: Array, lines: Mapping[int, Comparison], streams: Streams, ranks: Array) -> Array:
@@ -136,7 +141,6 @@ def _known_orders(
     latencies = least_latencies(messages, clock, streams)
     found = [orders_of(one, messages["sent"], other, messages["received"], latencies)]
     if len(records):
-        records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
         rows = operations_of(columns_of(records))
         found.append(orders_of_operations(records["operation"], streams.host[records["rank"]], rows))
     compared = {number for number, host in enumerate(streams.hosts) if clock.is_compared(host)}
@@ -187,9 +191,7 @@ def event_messages(trace: Trace) -> Array:
 
 
 def _moved_events(messages: Array, records: Array, clock: RunClock, streams: Streams) -> Array:
-    """What `repair_clocks` gives, the same however messages and operations were spread."""
-    messages = messages[np.lexsort([messages[name] for name in MESSAGE_DTYPE.names or ()])]
-    records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
+    """What `repair_clocks` gives for messages and operations."""
     rows = operations_of(columns_of(records)) if len(records) else None
     ends = (
         points_of(messages["sender"], messages["sent"], is_end=False),

@@ -8,7 +8,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from mpi4py import MPI
@@ -51,7 +51,7 @@ class MpiPeers:
             self._find_nodes()
 
     def _find_nodes(self) -> None:
-        with_me = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
+        with_me = cast("MPI.Intracomm", self._comm.Split_type(MPI.COMM_TYPE_SHARED))
         self._local = MpiPeers(with_me, is_local=True)
         first = MPI.Group.Translate_ranks(with_me.Get_group(), [0], self._comm.Get_group())
         firsts = np.empty(self.size, "<i8")
