@@ -14,7 +14,7 @@
 namespace pse::coschedule
 {
 
-constexpr uint32_t none = UINT32_MAX;
+constexpr uint32_t none = PSE_BCS_NONE;
 constexpr int32_t any = -1;        // MPI.ANY_SOURCE and MPI.ANY_TAG, whatever their values in the library.
 constexpr uint32_t in_flight = 64; // Collective operations that may be under way at once.
 

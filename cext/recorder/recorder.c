@@ -195,7 +195,7 @@ static void fill_header(pse_trace_header *header, uint32_t rank)
 {
     struct timespec real;
     header->version = PSE_TRACE_VERSION;
-    header->byte_order = 0x01020304;
+    header->byte_order = PSE_BYTE_ORDER;
     header->header_size = HEADER_BYTES;
     header->record_size = sizeof(pse_event);
     header->rank = rank;
@@ -205,7 +205,7 @@ static void fill_header(pse_trace_header *header, uint32_t rank)
     header->start_clock = pse_clock();
     header->start_real = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
     fill_host(header->host, sizeof header->host);
-    memcpy(header->magic, "PSETRACE", sizeof header->magic);
+    memcpy(header->magic, PSE_TRACE_MAGIC, sizeof header->magic);
 }
 
 static int create_file(recorder_file *file, const char *directory, uint32_t rank, const char *part)

@@ -10,6 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 SHORTEST_SLICE = 100000  # ns of the shortest time slice that is accepted.
+NONE = 0xFFFFFFFF  # No rank, descriptor, operation.
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
 
 # What happened in a time slice: tables 5.1 and 5.2 of the paper; times in ns.

@@ -32,6 +32,7 @@ cdef extern from "abi_events.h" nogil:
 
     enum:
         PSE_TRACE_VERSION
+        PSE_BYTE_ORDER
         PSE_NONE
         PSE_EVENT_PHASE
         PSE_EVENT_CLOCK_SYNC

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from pse import trace
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, WaitReason, pair
-from pse.trace.format import EVENT_DTYPE, HEADER_DTYPE, SCHEMA_VERSION, State
+from pse.trace.format import EVENT_DTYPE, State, header_bytes, new_header
 
 Events = NDArray[np.void]
 
 PERIOD = 100_000  # ns of a round
 START = 1_700_000_000_000_000_000  # ns since 1970
-HEADER_SIZE = 4096
 BLOCK = 1 << 14  # Rounds that are made at once.
 TEXT = "program pipeline  # made, never run\n"
 BYTES = 8 << 20  # of a frame
@@ -150,12 +149,9 @@ def _write_rank(directory: Path, rank: trace.RankDefinition, steps: list[Step], 
 
 def trace_header(rank: int, records: int) -> bytes:
     """The header of a rank's file."""
-    header = np.zeros(1, HEADER_DTYPE)
-    header["magic"], header["version"], header["byte_order"] = b"PSETRACE", SCHEMA_VERSION, 0x01020304
-    header["header_size"], header["record_size"] = HEADER_SIZE, EVENT_DTYPE.itemsize
-    header["rank"], header["clock_id"], header["state"] = rank, 1, State.CLOSED
-    header["records"], header["start_real"], header["host"] = records, START, b"made"
-    return header.tobytes().ljust(HEADER_SIZE, b"\0")
+    header = new_header(rank, start_real=START, start_clock=0, host="made")
+    header["records"], header["state"] = records, State.CLOSED
+    return header_bytes(header)
 
 
 def _block(steps: list[Step], first: int, rounds: int, random: np.random.Generator) -> Events:

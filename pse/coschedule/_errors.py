@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pse._abi.coschedule import Collective, DescriptorKind, Failure
+from pse._abi.coschedule import NONE, Collective, DescriptorKind, Failure
 from pse.coschedule._coschedule import Engine
 from pse.errors import RunError
 from pse.text import count_text, list_text, size_text
@@ -102,7 +102,7 @@ def failure_of(engine: Engine) -> CommunicationError:
     awaited = engine.awaited()
     if code == Failure.DEAD:
         slice = engine.totals()["slices"]
-        who = f"rank {culprit}" if culprit != 0xFFFFFFFF else "a rank"
+        who = f"rank {culprit}" if culprit != NONE else "a rank"
         return RankDiedError(
             f"{who} of the coscheduled communicator ended and did not free it, in slice {slice}",
             help="look for what ended its process: an error above, a signal, or no memory left",

@@ -28,6 +28,7 @@ from ._walk import (
     condition_names as condition_names,
     defined_tags as defined_tags,
     entry_names as entry_names,
+    exchanges as exchanges,
     inouts_of as inouts_of,
     number_statements as number_statements,
     outputs_of as outputs_of,

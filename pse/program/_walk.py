@@ -17,6 +17,8 @@ from pse.language.check import Assign, CallSite, For, If, Parallel, ResolvedProg
 from pse.language.types import Direction, Expression, names_in
 from pse.text import site_lines
 
+_EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})
+
 
 class Role(enum.Enum):
     """What a block is to the statement that owns it.
@@ -212,6 +214,27 @@ def bodies(statement: Statement) -> tuple[tuple[Role, tuple[Statement, ...]], ..
         case Parallel():
             return ((Role.PARALLEL, statement.body),)
     return ()
+
+
+def exchanges(site: CallSite) -> bool:
+    """Whether a call hands pieces from partition to partition.
+
+    Parameters
+    ----------
+    site : CallSite
+        Any call.
+
+    Returns
+    -------
+    bool
+        True for the standard operations that do.
+
+    Examples
+    --------
+    >>> [exchanges(statement) for statement in program.body if hasattr(statement, "module")]
+    [False, False]
+    """
+    return site.module.language == "std" and site.module.name in _EXCHANGING
 
 
 def defined_tags(statement: Statement) -> frozenset[str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pse._abi.launchers import LAUNCHERS
 from pse.errors import UsageError
 
 _NAMES = ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so", "libmpi_abi.so")
@@ -26,7 +27,6 @@ _FORTRAN = {
 }
 # What Debian calls the directories of those that may be installed beside each other.
 _KINDS = {"libmpich.so.12": "mpich", "libmpi.so.40": "openmpi"}
-_LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def find_mpi(command: Sequence[str] = ()) -> Mpi:
     True
     """
     own = str(Path(sys.executable).parent / "mpiexec")
-    named = [word for word in command if Path(word).name.startswith(_LAUNCHERS)]
+    named = [word for word in command if Path(word).name.startswith(LAUNCHERS)]
     for path in (*_linked(command), *_beside([*named, own, "mpiexec", "mpirun"])):
         return Mpi.at(path.resolve())  # As programs that have loaded it say, so both find one object.
     help = "name it: --mpi /path/to/libmpi.so; or install the embedded one (pip install 'pse[mpich]')"

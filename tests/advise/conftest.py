@@ -12,6 +12,7 @@ from pse.language import bind_parameters, check_program
 from pse.modules import Finder
 from pse.program import number_statements, place_threads
 from pse.trace import NONE, EventType, Phase, RankDefinition, SiteDefinition, TextKind, pair
+from pse.trace.format import CORES, CPU_SHARE
 
 SECOND = 1_000_000_000
 BEGIN = 5 * SECOND
@@ -143,8 +144,8 @@ def _write_rank(
 ) -> None:
     now = BEGIN
     with trace.Recorder(directory, rank) as recorder:
-        recorder.text(TextKind.COUNTER, 2, "share of a core that control groups leave")
-        recorder.text(TextKind.COUNTER, 3, "cores that the rank may use, a bit for each")
+        recorder.text(TextKind.COUNTER, 2, CPU_SHARE)
+        recorder.text(TextKind.COUNTER, 3, CORES)
         bits = struct.unpack("<Q", struct.pack("<d", min(share * cores, float(cores))))[0]
         recorder.record_at(now, EventType.COUNTER, a=2, b=bits, flags=2)
         recorder.record_at(now, EventType.COUNTER, a=3, b=(1 << cores) - 1)

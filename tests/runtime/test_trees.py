@@ -13,7 +13,7 @@ from pse._abi.plan import CallKind, CallRow
 from pse.modules.load._imports import import_python
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan import _plan_builder as plan_builder
-from pse.runtime.plan._iteration_completion import counting
+from pse.runtime.plan._iteration_completion import completion_of
 from pse.runtime.plan._projection import project
 from pse.runtime.plan._tables import Tables
 
@@ -127,6 +127,7 @@ def test_nobody_tells_or_hears_more_than_a_few(tmp_path, monkeypatch):
     edges = job.edges.size
     for rank in range(len(job.nodes)):
         project(job, rank, load_once)
+    assert len(made) == len(job.nodes)
     for tables in made:
         combining = [call.pushes for call in tables.rows[CallRow] if call.kind == CallKind.COMBINE]
         assert all(pushes <= trees.ARITY for pushes in combining)
@@ -159,7 +160,7 @@ def test_counts_get_everywhere(drawn, most):
     """Play what the engine does with `IterationCompletion`: all have counted, then messages come."""
     ranks, nodes = drawn
     ranks = sorted(ranks)
-    parts = {rank: counting(ranks, nodes, rank) for rank in ranks}
+    parts = {rank: completion_of(ranks, nodes, rank) for rank in ranks}
     own = {rank: (most * (rank + 7)) % 11 for rank in ranks}
     boards = {node: {rank: own[rank] if nodes[rank] == node else 0 for rank in ranks} for node in set(nodes)}
     queue = []

@@ -161,11 +161,11 @@ def test_the_command_warns_and_shows_the_rest(pse, small_trace):
 
 
 @pytest.mark.parametrize("name", ["nowhere", "trace/definitions.json"])
-def test_the_command_names_what_is_no_trace(pse, small_trace, name):
+def test_the_command_names_what_is_not_a_trace(pse, small_trace, name):
     done = pse("trace", "summary", small_trace.parent / name)
     assert done.code == 2
     assert done.out == ""
-    assert done.err.startswith(f"error: {small_trace.parent / name}")
+    assert f"{small_trace.parent / name}" in done.err.splitlines()[0]
     assert "help: record one with: pse run PROGRAM -p P --trace DIR" in done.err
     assert "Traceback" not in done.err
 

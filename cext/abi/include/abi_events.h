@@ -9,7 +9,13 @@
 #include "abi_waiting.h"
 
 #define PSE_TRACE_VERSION 1
+#define PSE_TRACE_MAGIC "PSETRACE" /* How a file of events begins. */
+#define PSE_BYTE_ORDER 0x01020304 /* As the writer's machine stores it. */
 #define PSE_NONE 0xffffffffu /* No rank, site, edge, loop, partition. */
+#define PSE_CPU_TIME "CPU time of the process" /* ns */
+#define PSE_CPU_SHARE "share of a core that control groups leave" /* cores */
+#define PSE_CORES "cores that the rank may use, a bit for each" /* a mask */
+#define PSE_LINK_RATE "rate of the link to another node, before the program began" /* bytes/s */
 
 /* The record: 48 bytes. */
 typedef struct pse_event {
@@ -32,9 +38,9 @@ _Static_assert(sizeof(pse_event) == 48 && offsetof(pse_event, time) == 0 && offs
 
 /* The header: the first page of a file; what is not named here is zero. */
 typedef struct pse_trace_header {
-    char magic[8]; /* PSETRACE */
+    char magic[8]; /* PSE_TRACE_MAGIC */
     uint32_t version; /* version of this table */
-    uint32_t byte_order; /* 0x01020304 as the writer's machine stores it */
+    uint32_t byte_order; /* PSE_BYTE_ORDER */
     uint32_t header_size; /* offset of the first record, bytes */
     uint32_t record_size; /* bytes of a record */
     uint32_t rank; /* who wrote it */

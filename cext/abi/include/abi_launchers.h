@@ -12,6 +12,10 @@
 /* Its place among the ranks of its node. */
 #define PSE_LOCAL_RANK_VARIABLES "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"
 
+/* How many ranks its node has. */
+#define PSE_LOCAL_SIZE_VARIABLES "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"
+#define PSE_LAUNCHERS "mpiexec", "mpirun", "prterun", "orterun" /* What the launchers are called. */
+
 /* MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1. */
 #define PSE_HYDRA_VARIABLES "HYDI_CONTROL_FD", "PMI_HOSTNAME", "I_MPI_HYDRA_UUID"
 

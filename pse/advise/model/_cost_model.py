@@ -17,17 +17,9 @@ from pse.advise.model._errors import AdviceError
 from pse.advise.model._link_estimate import SMALL, fit
 from pse.emulate import Model as Network
 from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trace, WaitReason
-from pse.trace.format import value_of
+from pse.trace.format import CORES, CPU_SHARE, CPU_TIME, LINK_RATE, value_of
 
 Floats = NDArray[np.float64]
-
-CPU_TIME, CPU_SHARE, CORES, LINK_RATE = (
-    "CPU time of the process",
-    "share of a core that control groups leave",
-    "cores that the rank may use, a bit for each",
-    "rate of the link to another node, before the program began",
-)
-"""The counters that ``runtime`` records of each rank, by name: rooms that read traces don't import it."""
 
 HOP = 30e-6
 """Seconds from one rank to another of its node where the trace doesn't tell."""

@@ -13,10 +13,10 @@ from pse.advise.model._dataflow import Dataflow
 from pse.advise.model._operations import Input, Kind, Operation, Push
 from pse.advise.model._root_handover import pushed
 from pse.advise.model._trace_cursor import ROOT, Cursor
-from pse.advise.model._transfer_sizes import exchanges, pieces, whole
+from pse.advise.model._transfer_sizes import pieces, whole
 from pse.language.check import CallSite, ResolvedProgram
 from pse.language.types import Element, Value
-from pse.program import Walk, inouts_of, outputs_of, read_names
+from pse.program import Walk, exchanges, inouts_of, outputs_of, read_names
 
 Strands = dict[int, list[int]]
 """The operations of each place, in their order."""

@@ -48,7 +48,7 @@ class MovableGroup:
         return self.cpu / self.weight if self.weight else 0.0
 
 
-def units(subject: Subject, measured: MeasuredCosts) -> list[MovableGroup]:
+def movable_groups(subject: Subject, measured: MeasuredCosts) -> list[MovableGroup]:
     """Give what can change threads, the most costly first."""
     sites = {site.id: site for site in subject.walk.sites}
     movable = [s for s in sites.values() if (s.span.line, s.span.column) in subject.calls]

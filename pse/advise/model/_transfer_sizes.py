@@ -11,17 +11,10 @@ from pse.errors import EvaluationError
 from pse.language.check import CallSite, PartitionDeclaration, ResolvedProgram, periodic_axes
 from pse.language.types import Element, Expression, Type, Value, evaluate
 
-EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})
-"""Standard operations in which partitions hand pieces to each other."""
 OPAQUE = 64.0
 """Bytes of what has no size in a program: strings, objects."""
 
 Environment = Mapping[str, Value]
-
-
-def exchanges(site: CallSite) -> bool:
-    """Whether a call hands pieces from partition to partition."""
-    return site.module.language == "std" and site.module.name in EXCHANGING
 
 
 def number(expression: Expression | None, environment: Environment) -> int | None:

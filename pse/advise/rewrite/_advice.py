@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pse.advise.model._cost_model import MeasuredCosts
-from pse.advise.model._movable_groups import units
+from pse.advise.model._movable_groups import movable_groups
 from pse.advise.model._program_subject import Subject, read_subject
 from pse.advise.rewrite import _explanation as why
 from pse.advise.rewrite._edits import Edit, edits
@@ -187,7 +187,7 @@ def run_time(trace: Trace | str | os.PathLike[str]) -> float:
 def _advice(model: Model) -> Advice:
     """Find a proposal, and say everything about it."""
     measured, subject, study = model.measured, model.subject, model.study
-    parts = units(subject, measured)
+    parts = movable_groups(subject, measured)
     now, found = study.candidate(study.present), propose(model, parts)
     changed = found.change.size > 0
     text = rewrite(subject, found.change) if changed else subject.text

@@ -85,11 +85,6 @@ class CallTree:
                 self._waits[calls.rank, reason, number] = int(found[node])
         return found
 
-    def sibling(self, path: int, routine: str) -> int:
-        """The call path of a routine that is called from where another call path is; -1 if there is none."""
-        own = self.paths[path]
-        return self._found.get(CallPath(own.parent, "routine", routine, own.place), -1)
-
     def wait_path(self, rank: int, reason: int, site: int) -> int:
         """The call path of waits between calls of a rank; -1: none of their begins is in the trace."""
         return self._waits.get((rank, reason, site), -1)

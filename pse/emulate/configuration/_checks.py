@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from pse._abi.launchers import LOCAL_SIZE_VARIABLES
 from pse.emulate.configuration._configuration import Application, Configuration
 from pse.emulate.configuration._placement import Nodes, PlacementError, place_applications
 from pse.emulate.configuration._values import ConfigurationError
@@ -24,7 +25,6 @@ RANK_MEMORY = 24 << 20
 """Bytes that a rank needs before it measures anything: Python, NumPy and MPI."""
 _COPIES = 3
 """How often a launch has its rows, until they are written."""
-_LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 
 def variants_of(application: Application, rank: int, size: int, seed: int) -> list[list[Step]]:
@@ -97,7 +97,7 @@ def check_configuration(
 
 def rank_problem(ranks: int, per_node: int | None) -> str | None:
     """Say why the fullest node has no room for its ranks; None if it has, or if they run already."""
-    if any(name in os.environ for name in _LOCAL_SIZES):
+    if any(name in os.environ for name in LOCAL_SIZE_VARIABLES):
         return None
     local, available = min(ranks, per_node or ranks), memory_figures().available
     if local * RANK_MEMORY <= available:
@@ -195,7 +195,9 @@ def buffers_of(variants: Sequence[Sequence[Step]], ranks: int) -> Buffers:
 
 def _memory_problems(configuration: Configuration, per_node: int | None) -> Iterator[Problem]:
     """Compare what the ranks of the fullest node may need with what is available on this one."""
-    local = next((int(os.environ[name]) for name in _LOCAL_SIZES if name in os.environ), configuration.ranks)
+    local = next(
+        (int(os.environ[name]) for name in LOCAL_SIZE_VARIABLES if name in os.environ), configuration.ranks
+    )
     needs = [
         need
         for number, one in enumerate(configuration.applications)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse import trace
 from pse._abi.emulate import StepKind
 from pse.emulate.patterns._cycle import PatternError, Step
 from pse.emulate.patterns._simulation import simulate
@@ -202,8 +201,3 @@ def _without(spans: Array, holes: Array) -> Iterator[tuple[int, int]]:
             now = max(now, hole[1])
         if now < end:
             yield now, end
-
-
-def open_recorded(directory: str) -> RecordedProgram:
-    """Make a program of the trace in a directory."""
-    return record_program(trace.open(directory))

@@ -19,6 +19,7 @@ from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression, Name, render_expression, substitute
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
+    DIRECTIVE_MARKS,
     Direction,
     Distribution,
     Parameter,
@@ -220,10 +221,6 @@ class Context:
         return None if unknown or extents.is_large(result) else result
 
 
-COMMENT = {"c": "//@ ", "c++": "//@ ", "fortran": "!@ ", "python": "#@ ", "cython": "#@ "}
-"""What stands before a directive in each host language."""
-
-
 class CallContext:
     """A call that is checked, and whether something was wrong with it.
 
@@ -264,8 +261,8 @@ class CallContext:
         """Give the module's directive as a note; the standard library's needs none."""
         if self.reference.language == "std" or self.signature.span is None:
             return []
-        comment = COMMENT.get(self.reference.language, "")
-        return [(self.signature.span, comment + render_signature(self.signature))]
+        mark = DIRECTIVE_MARKS.get(self.reference.language, "")
+        return [(self.signature.span, f"{mark} {render_signature(self.signature)}".lstrip())]
 
     def show_extent(self, extent: Extent) -> str:
         """Write an extent for a message."""

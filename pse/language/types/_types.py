@@ -14,6 +14,9 @@ from pse._abi.elements import Element as Element
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Expression, Name, render_expression, substitute
 
+DIRECTIVE_MARKS = {"c": "//@", "c++": "//@", "fortran": "!@", "python": "#@", "cython": "#@"}
+"""How a module directive's line starts in each host language."""
+
 
 class Pattern(enum.Enum):
     """How a tag's elements are spread over partitions.

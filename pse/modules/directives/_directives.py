@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pse.language.diagnostics import Span
+from pse.language.types import DIRECTIVE_MARKS
 from pse.text import nearest_word
 
 LANGUAGES: Final = {
@@ -29,9 +30,6 @@ LANGUAGES: Final = {
     ".py": "python",
 }
 """Language of a module file by the ending of its name (lower case)."""
-
-MARKS: Final = {"c": "//@", "c++": "//@", "fortran": "!@", "python": "#@", "cython": "#@"}
-"""How a directive's line starts in each language."""
 
 KINDS: Final = ("module", "link", "flags")
 
@@ -79,7 +77,7 @@ def scan(text: str, language: str, path: str) -> list[Directive]:
         directly below one, where they continue it.
     """
     # Formatters of Python put a space after the comment's sign, so `# @ coven` counts too.
-    sign = re.escape(MARKS[language].rstrip("@"))
+    sign = re.escape(DIRECTIVE_MARKS[language].rstrip("@"))
     pattern = re.compile(rf"[ \t]*{sign} ?@(?P<body>.*)\Z")
     found: list[Directive] = []
     previous = 0

@@ -16,14 +16,14 @@ from pse.errors import ModuleNotFound
 from pse.language import parse_directive
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Diagnostic, Span, error_at
-from pse.language.types import Signature
+from pse.language.types import DIRECTIVE_MARKS, Signature
 from pse.modules.directives import (
     _directives as directives,
     _interface as interface,
     _python_interface as pyinterface,
     _source_text as sourcetext,
 )
-from pse.modules.directives._directives import LANGUAGES, MARKS, Directive
+from pse.modules.directives._directives import LANGUAGES, Directive
 from pse.modules.directives._source_text import PythonOutline
 from pse.text import did_you_mean, nearest_word
 
@@ -298,7 +298,7 @@ def _candidates(name: str, text: str, language: str, names: frozenset[str] | Non
 
 def _nothing_declared(text: str, shown: str, language: str) -> list[Diagnostic]:
     """Report a file without directives; a Python file may be imported for its distribution patterns alone."""
-    mark = MARKS[language]
+    mark = DIRECTIVE_MARKS[language]
     help = f"write one above a function, for example:  {mark} coven module step(in f64 u[n], out f64 v[n])"
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*\W+.{0,3}\bcoven\W+module\b", line):

@@ -291,7 +291,7 @@ class Checkpoints:
         if self.rank != 0:
             return
         point, started = self.manifest.point, self.manifest.iterations
-        ranks = self.job.counting(point, self.rank).watched
+        ranks = self.job.iteration_completion(point, self.rank).watched
         loop = inflight_loops(self.job.liveness.walk)[point]
 
         def count() -> int:

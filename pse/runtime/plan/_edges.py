@@ -13,10 +13,8 @@ from dataclasses import dataclass
 
 from pse.language.check import CallSite, For, Parallel, Tag, While
 from pse.language.types import Value
-from pse.program import LoopExit, Walk, defined_tags, loop_exit_sites
+from pse.program import LoopExit, Walk, defined_tags, exchanges, loop_exit_sites
 from pse.runtime.distribution import _trees as trees
-
-EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})
 
 
 class Role(enum.Enum):
@@ -97,7 +95,7 @@ def _partitions(edge: Edge, site: CallSite, tag: Tag, environment: Mapping[str, 
 
 def _edges_of(site: CallSite) -> list[Edge]:
     edges = [Edge(site.id, tag, Role.VALUE) for tag in sorted(defined_tags(site))]
-    if site.module.language == "std" and site.module.name in EXCHANGING:
+    if exchanges(site):
         edges += [Edge(site.id, argument.tag, Role.PIECES) for argument in site.inputs if argument.tag]
     reductions = (output.reduction for output in site.outputs if output.reduction)
     return edges + [Edge(site.id, reduction.target, Role.CONTRIBUTION) for reduction in reductions]

@@ -25,7 +25,7 @@ class IterationCompletion:
     top: int = 0
 
 
-def counting(ranks: Sequence[int], nodes: Sequence[int] | None, rank: int) -> IterationCompletion:
+def completion_of(ranks: Sequence[int], nodes: Sequence[int] | None, rank: int) -> IterationCompletion:
     """Say how a rank learns how far all that run a loop are, and lets others know.
 
     Parameters

@@ -21,7 +21,7 @@ from pse.modules import FAST, BuildMode
 from pse.program import Liveness, ThreadKey
 from pse.runtime.distribution._distributions import coordinates
 from pse.runtime.plan._edges import Edges, number_edges
-from pse.runtime.plan._iteration_completion import IterationCompletion, counting
+from pse.runtime.plan._iteration_completion import IterationCompletion, completion_of
 
 PROCS = "procs"
 """The set of partitions of a program that declares none: one for each processor."""
@@ -136,11 +136,11 @@ class Job:
         axis, partition = found
         return index if axis is None else coordinates(index, self.grid(partition))[axis]
 
-    def counting(self, step: int, rank: int) -> IterationCompletion:
+    def iteration_completion(self, step: int, rank: int) -> IterationCompletion:
         """Say how a rank learns how many iterations of an inflight loop are complete everywhere."""
         keys = [key for key in self.liveness.placement.keys if self.liveness.participates(key, step)]
         ranks = sorted(rank for key in keys for rank in self.ranks_of(key))
-        return counting(ranks, self.nodes if self.shared_memory else None, rank)
+        return completion_of(ranks, self.nodes if self.shared_memory else None, rank)
 
     def ranks_of(self, key: ThreadKey) -> list[int]:
         """List the ranks of a thread: one at the root, one for each processor in PARALLEL."""

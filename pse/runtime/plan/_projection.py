@@ -38,6 +38,7 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._lowered import Assignment, Drop, Exchange
 from pse.runtime.plan._plan_builder import PlanBuilder
 from pse.runtime.plan._position import Position
+from pse.trace.format import NONE
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class _Projector:
         numbers = {
             "rank": self.rank,
             "ranks": len(self.job.nodes),
-            "partition": 0xFFFFFFFF if self.processor is None else self.processor,
+            "partition": NONE if self.processor is None else self.processor,
             "slots": len(self.slots.numbers),
             "loops_count": len(self.loops),
             "loads_count": sum(map(len, self.job.placements.values())) if self.job.balance else 0,
@@ -330,7 +331,7 @@ class _Projector:
     def _count(self, step: int) -> None:
         """Add how this rank and the others know how far they are in an `inflight` loop."""
         runs = self.live.participates(self.key, step) and not self._is_nested(step)
-        found = self.job.counting(step, self.rank) if runs else IterationCompletion()
+        found = self.job.iteration_completion(step, self.rank) if runs else IterationCompletion()
         lists = (found.watched, found.counted, found.told, found.relayed)
         first = len(self.tables.participants)
         self.tables.participants.extend(chain(*lists))

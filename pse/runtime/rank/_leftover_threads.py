@@ -11,13 +11,8 @@ import sys
 import threading
 from types import FrameType
 
+from pse.runtime.supervise._output_holders import GRACE, NOTICE
 from pse.text import list_text
-
-NOTICE = 1.0
-"""Seconds after the program's end from which on threads are named."""
-
-GRACE = 5.0
-"""Seconds after the program's end when the rank goes on to its own end without them."""
 
 
 class _Enough(Exception):

@@ -34,7 +34,7 @@ from pse.runtime.rank._recording import begin_recording
 from pse.runtime.supervise._backoff import Backoff
 from pse.runtime.transport._clocks import record_clock
 from pse.runtime.transport._link_probe import record_links
-from pse.runtime.transport._resource_counters import record_cpu_time, record_footing
+from pse.runtime.transport._resource_counters import record_cpu_time, record_resources
 from pse.runtime.transport._termination import await_termination
 from pse.runtime.transport._transport import Transport
 from pse.trace import Recorder
@@ -153,7 +153,7 @@ def execute_plan(
 def _record_ready(comm: MPI.Intracomm, job: Job, recorder: Recorder) -> None:
     """Record what readers of a trace have to know of clocks, cores and links, last what time has passed."""
     record_clock(comm, job.nodes, recorder)
-    record_footing(recorder)
+    record_resources(recorder)
     record_links(comm, job.nodes, recorder)
     record_cpu_time(recorder)
     recorder.record(EventType.PHASE, a=Phase.READY)

@@ -14,7 +14,13 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pse._abi.launchers import HYDRA_VARIABLES, LOCAL_RANK_VARIABLES, MPI_RANK_VARIABLES
+from pse._abi.launchers import (
+    HYDRA_VARIABLES,
+    LAUNCHERS,
+    LOCAL_RANK_VARIABLES,
+    LOCAL_SIZE_VARIABLES,
+    MPI_RANK_VARIABLES,
+)
 from pse.runtime.supervise._backoff import Backoff
 
 DEATH_PATIENCE = 1.0
@@ -23,8 +29,6 @@ DEATH_PATIENCE = 1.0
 RANK_VARIABLES = (*MPI_RANK_VARIABLES, "SLURM_PROCID")
 """How MPI launchers tell a process its rank, in the order in which they are believed."""
 
-_LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
-_MPIEXECS = ("mpiexec", "mpirun", "prterun", "orterun")
 _ANCESTORS = 3
 _LINE = 60
 _KILL_PATIENCE = 1.0
@@ -159,7 +163,7 @@ def local_rank() -> int | None:
 
 def local_ranks() -> int:
     """Count the ranks of this node, as the environment says; 0 if it doesn't."""
-    values = (os.environ.get(name, "") for name in _LOCAL_SIZES)
+    values = (os.environ.get(name, "") for name in LOCAL_SIZE_VARIABLES)
     return next((int(value) for value in values if value.isdecimal()), 0)
 
 
@@ -170,7 +174,7 @@ def find_mpiexec(start: int) -> int | None:
     """
     pid: int | None = start
     for _ in range(_ANCESTORS):
-        if pid is None or _command(pid).partition(".")[0] in _MPIEXECS:
+        if pid is None or _command(pid).partition(".")[0] in LAUNCHERS:
             return pid
         pid = parent(pid)
     return None

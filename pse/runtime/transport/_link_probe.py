@@ -16,9 +16,9 @@ from mpi4py import MPI
 
 from pse.runtime.distribution._trees import NodeTree
 from pse.runtime.transport._clocks import await_turn
-from pse.runtime.transport._resource_counters import LINK_RATE
+from pse.runtime.transport._resource_counters import NUMBERS
 from pse.trace import EventType, Recorder, clock
-from pse.trace.format import ValueKind, bits_of
+from pse.trace.format import LINK_RATE, ValueKind, bits_of
 
 LINK_TAG = 6
 FIRST, MOST = 1 << 18, 1 << 23
@@ -45,7 +45,7 @@ def record_links(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
 
 def _measure(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
     rate = bits_of(_take(comm, above))
-    recorder.record(EventType.COUNTER, a=LINK_RATE, b=rate, flags=ValueKind.FLOATING)
+    recorder.record(EventType.COUNTER, a=NUMBERS[LINK_RATE], b=rate, flags=ValueKind.FLOATING)
 
 
 def _take(comm: MPI.Intracomm, above: int) -> float:

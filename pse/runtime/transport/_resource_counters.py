@@ -12,32 +12,39 @@ import time
 from collections.abc import Iterator
 
 from pse.trace import Recorder
-from pse.trace.format import EventType, TextKind, ValueKind, bits_of
+from pse.trace.format import (
+    CORES,
+    CPU_SHARE,
+    CPU_TIME,
+    LINK_RATE,
+    EventType,
+    TextKind,
+    ValueKind,
+    bits_of,
+)
 
-CPU_TIME, CPU_SHARE, CORES, LINK_RATE = 1, 2, 3, 4
-NAMES = {
-    CPU_TIME: ("CPU time of the process", "ns"),
-    CPU_SHARE: ("share of a core that control groups leave", "cores"),
-    CORES: ("cores that the rank may use, a bit for each", "mask"),
-    LINK_RATE: ("rate of the link to another node, before the program began", "bytes/s"),
-}
+_UNITS = {CPU_TIME: "ns", CPU_SHARE: "cores", CORES: "mask", LINK_RATE: "bytes/s"}
+NUMBERS = {name: number for number, name in enumerate(_UNITS, start=1)}
+"""How a trace of the runtime numbers the counters."""
 
 
-def record_footing(recorder: Recorder) -> None:
+def record_resources(recorder: Recorder) -> None:
     """Name the counters, and record what does not change."""
-    for number, (name, unit) in NAMES.items():
+    for name, number in NUMBERS.items():
         recorder.text(TextKind.COUNTER, number, name)
-        recorder.text(TextKind.COUNTER_UNIT, number, unit)
+        recorder.text(TextKind.COUNTER_UNIT, number, _UNITS[name])
     allowed = sorted(os.sched_getaffinity(0))
     mask = sum(1 << core for core in allowed if core < 64)
-    recorder.record(EventType.COUNTER, a=CORES, b=mask, flags=ValueKind.UNSIGNED)
+    recorder.record(EventType.COUNTER, a=NUMBERS[CORES], b=mask, flags=ValueKind.UNSIGNED)
     share = min([float(len(allowed)), *_quotas()])
-    recorder.record(EventType.COUNTER, a=CPU_SHARE, b=bits_of(share), flags=ValueKind.FLOATING)
+    recorder.record(EventType.COUNTER, a=NUMBERS[CPU_SHARE], b=bits_of(share), flags=ValueKind.FLOATING)
 
 
 def record_cpu_time(recorder: Recorder) -> None:
     """Record the CPU time that this process has taken so far."""
-    recorder.record(EventType.COUNTER, a=CPU_TIME, b=time.process_time_ns(), flags=ValueKind.UNSIGNED)
+    recorder.record(
+        EventType.COUNTER, a=NUMBERS[CPU_TIME], b=time.process_time_ns(), flags=ValueKind.UNSIGNED
+    )
 
 
 def _quotas() -> Iterator[float]:

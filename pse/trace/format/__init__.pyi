@@ -1,8 +1,14 @@
 from ._definitions import EdgeDefinition as EdgeDefinition
 from ._errors import TraceError as TraceError
 from ._events import (
+    BYTE_ORDER as BYTE_ORDER,
+    CORES as CORES,
+    CPU_SHARE as CPU_SHARE,
+    CPU_TIME as CPU_TIME,
     EVENT_DTYPE as EVENT_DTYPE,
     HEADER_DTYPE as HEADER_DTYPE,
+    LINK_RATE as LINK_RATE,
+    MAGIC as MAGIC,
     NONE as NONE,
     SCHEMA_VERSION as SCHEMA_VERSION,
     CommunicatorFlag as CommunicatorFlag,
@@ -22,4 +28,9 @@ from ._field_values import (
     high32 as high32,
     low32 as low32,
     value_of as value_of,
+)
+from ._header import (
+    HEADER_SIZE as HEADER_SIZE,
+    header_bytes as header_bytes,
+    new_header as new_header,
 )

@@ -12,7 +12,13 @@ import numpy as np
 from pse._abi.waiting import WaitReason as WaitReason
 
 SCHEMA_VERSION = 1
+MAGIC = "PSETRACE"  # How a file of events begins.
+BYTE_ORDER = 0x1020304  # As the writer's machine stores it.
 NONE = 0xFFFFFFFF  # No rank, site, edge, loop, partition.
+CPU_TIME = "CPU time of the process"  # ns
+CPU_SHARE = "share of a core that control groups leave"  # cores
+CORES = "cores that the rank may use, a bit for each"  # a mask
+LINK_RATE = "rate of the link to another node, before the program began"  # bytes/s
 
 # The record: 48 bytes.
 EVENT_DTYPE = np.dtype(
@@ -31,9 +37,9 @@ EVENT_DTYPE = np.dtype(
 # The header: the first page of a file; what is not named here is zero.
 HEADER_DTYPE = np.dtype(
     [
-        ("magic", "S8"),  # PSETRACE
+        ("magic", "S8"),  # PSE_TRACE_MAGIC
         ("version", "<u4"),  # version of this table
-        ("byte_order", "<u4"),  # 0x01020304 as the writer's machine stores it
+        ("byte_order", "<u4"),  # PSE_BYTE_ORDER
         ("header_size", "<u4"),  # offset of the first record, bytes
         ("record_size", "<u4"),  # bytes of a record
         ("rank", "<u4"),  # who wrote it

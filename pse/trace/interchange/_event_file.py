@@ -12,17 +12,14 @@ import numpy as np
 
 from pse.trace.format._events import (
     EVENT_DTYPE,
-    HEADER_DTYPE,
     NONE,
-    SCHEMA_VERSION,
     EventType,
     State,
     TextKind,
 )
-from pse.trace.store._rank_file import BYTE_ORDER
+from pse.trace.format._header import HEADER_SIZE, header_bytes, new_header
 from pse.trace.store._residuals import RESIDUAL_DTYPE, residuals_path
 
-HEADER_SIZE = 4096
 BUFFER_RECORDS = 16384
 _LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _FORMS = {name: f"<{_LETTERS[field[0].itemsize]}" for name, field in (EVENT_DTYPE.fields or {}).items()}
@@ -62,19 +59,12 @@ class EventFile:
     ) -> None:
         self.path = path
         self._file = path.open("wb+")
-        self._header = np.zeros(1, HEADER_DTYPE)
-        for name, value in (
-            *(("magic", b"PSETRACE"), ("version", SCHEMA_VERSION), ("byte_order", BYTE_ORDER)),
-            *(("header_size", HEADER_SIZE), ("record_size", EVENT_DTYPE.itemsize), ("rank", rank)),
-            *(("clock_id", 1), ("start_real", start_real), ("start_clock", start_clock)),
-            ("host", host.encode()[: HEADER_DTYPE["host"].itemsize - 1]),
-        ):
-            self._header[name] = value
+        self._header = new_header(rank, start_real, start_clock, host)
         self._buffer = bytearray(BUFFER_RECORDS * _RECORD.size)
         self._flushed = self.count = self.residual = 0
         self._residuals = array.array("h")
         self._beside = residuals_path(path).open("wb") if with_residuals else None
-        self._file.write(self._header.tobytes().ljust(HEADER_SIZE, b"\0"))
+        self._file.write(header_bytes(self._header))
 
     def append(
         self,

@@ -18,11 +18,11 @@ import numpy as np
 
 from pse.trace._reading import merge, scan
 from pse.trace.format._errors import TraceError, refuse_pipes
-from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE, SCHEMA_VERSION, State
+from pse.trace.format._events import BYTE_ORDER, EVENT_DTYPE, HEADER_DTYPE, MAGIC, SCHEMA_VERSION, State
 from pse.trace.format._field_values import Array
 from pse.trace.store._chunked_reading import CHUNK, chunks
 
-BYTE_ORDER = 0x01020304
+_MAGIC = MAGIC.encode()
 MOST_RANKS = 1 << 22  # Tables by rank stay small.
 MOST_TYPES = 256  # Types that are told apart.
 FOUND = 6  # Numbers that a scan finds, before those for each type.
@@ -168,8 +168,8 @@ def _read_header(path: Path, size: int) -> Any:
         data = file.read(HEADER_DTYPE.itemsize)
     if not data:
         raise TraceError(f"{path} is empty")
-    if not data.startswith(b"PSETRACE"[: len(data)]):
-        raise TraceError(f"{path} is not a file of events: it begins with {data[:8]!r}, not b'PSETRACE'")
+    if not data.startswith(_MAGIC[: len(data)]):
+        raise TraceError(f"{path} is not a file of events: it begins with {data[:8]!r}, not {_MAGIC!r}")
     if len(data) < HEADER_DTYPE.itemsize:
         raise TraceError(f"{path} ends within its header, after {size} bytes")
     header = np.frombuffer(data, HEADER_DTYPE)[0]

@@ -13,7 +13,7 @@ import numpy as np
 
 from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE, EventType, TextKind
 from pse.trace.format._field_values import Array
-from pse.trace.interchange._event_file import HEADER_SIZE
+from pse.trace.format._header import HEADER_SIZE, header_bytes
 from pse.trace.store._residuals import RESIDUAL_DTYPE, residuals_path
 
 E = EventType
@@ -112,7 +112,7 @@ def _write(paths: Sequence[Path], events: Array, parts: Array) -> None:
     for other in headers[1:]:
         header["state"] |= other["state"]
         header["error"] = np.where(header["error"], header["error"], other["error"])
-    paths[0].write_bytes(header.tobytes().ljust(HEADER_SIZE, b"\0") + events.tobytes())
+    paths[0].write_bytes(header_bytes(header) + events.tobytes())
     if parts.any():
         parts.tofile(residuals_path(paths[0]))
     for path in paths[1:]:
