@@ -541,6 +541,7 @@ pse_bcs_outcome Engine::wait_until(Guard &guard, const std::vector<uint32_t> &re
     mine.tested = 0;
     mine.answer = none;
     pse_bcs_outcome outcome = PSE_BCS_WAIT_COMPLETE;
+    bool looked = false;
     for (;;) {
         if (protocol_.has_failed())
             outcome = PSE_BCS_WAIT_FAILED;
@@ -550,10 +551,12 @@ pse_bcs_outcome Engine::wait_until(Guard &guard, const std::vector<uint32_t> &re
             outcome = PSE_BCS_WAIT_COMPLETE;
         else if (work())
             continue;
+        else if (looked)
+            outcome = PSE_BCS_WAIT_INCOMPLETE;
         else if (mode == Wait::test && !segment_->options().ordered) {
             if (!segment_->options().strict)
                 protocol_.run_slice(0);
-            mine.tested = 1;
+            looked = true; // What the slice has brought is the answer.
             continue;
         } else {
             mine.waits = mode;

@@ -69,6 +69,18 @@ def flooded(comm):
         for number in range(2000):
             comm.Recv(place, 0)
             assert place[0] == number
+    looked()
+
+
+def looked():
+    """A look that may depend on timing finds what has been sent."""
+    with bcs.Comm(world, ordered=False) as comm:
+        if rank:
+            comm.Send(one, 0)
+        comm.Barrier()
+        if rank == 0:
+            assert comm.Iprobe()
+            assert all(comm.Irecv(np.zeros(1), source).Test() for source in range(1, ranks))
 
 
 def interrupted(comm):
