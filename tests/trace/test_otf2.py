@@ -1,15 +1,18 @@
 """Traces go to OTF2 and come back as they were; other readers of OTF2 take what is written."""
 
+import functools
 import re
 import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from pse_testing.traces import small_definitions, text_rows, write_rank
+from pse_testing.traces import small_definitions, text_rows, write_rank, write_trace
 
 from pse import trace
+from pse.analysis import METRICS, analyze
 from pse.trace import NONE, EventType, Phase, TextKind, pair
 from pse.trace.format._definitions import digest
 from pse.trace.interchange.otf2 import _mapping as mapping
@@ -332,6 +335,67 @@ def test_ends_without_begins_are_told(tmp_path):
     ]
     back = trace.open(tmp_path / "back")
     assert [(call["enter"], call["leave"]) for call in back.module_calls()] == [(0, 20)]
+
+
+def written_by_threads(directory):
+    """Rank 0's threads 0 and 3 call MPI at once, and at one time; each completes what the other started."""
+    at = functools.partial(dict, type=E.THREAD)
+    enter, leave = functools.partial(dict, type=E.REGION_ENTER), functools.partial(dict, type=E.REGION_LEAVE)
+    made = {"type": E.MPI_COMMUNICATOR, "a": pair(2, 1), "b": pair(0, 2), "c": pair(2, 0)}
+    message, on = {"a": 8, "b": pair(1, 5)}, {"c": pair(2, 7)}
+    ranks = [
+        [
+            *(row | {"time": 0} for row in WORLD),
+            enter(time=10, a=1), at(time=11, a=3), {"time": 12, **made}, enter(time=12, a=0),
+            {"time": 12, "type": E.MPI_SEND, **message, **on}, leave(time=13, a=0, b=12),
+            enter(time=13, a=3), {"time": 14, "type": E.MPI_RECEIVE_POST, **message, "c": pair(2, 8)},
+            leave(time=15, a=3, b=13), enter(time=15, a=1), at(time=15, a=0),
+            {"time": 20, "type": E.MPI_RECEIVE, "a": 8, "b": pair(1, 6), "c": 1}, leave(time=21, a=1, b=10),
+            enter(time=21, a=2), {"time": 22, "type": E.MPI_SEND_COMPLETE, **on},
+            at(time=22, a=3), {"time": 23, "type": E.MPI_RECEIVE, "a": 8, "b": pair(1, 9), "c": 1},
+            leave(time=24, a=1, b=15), at(time=24, a=0),
+            {"time": 25, "type": E.MPI_RECEIVE, **message, "c": pair(2, 8)}, leave(time=26, a=2, b=21),
+        ],
+        [
+            WORLD[0] | {"time": 0, "c": pair(2, 1)}, made | {"time": 1, "c": pair(2, 1)},
+            *(row for time, tag, on in ((18, 6, 1), (20, 9, 1), (22, 5, 2)) for row in (
+                enter(time=time, a=4), {"time": time, "type": E.MPI_SEND, "a": 8, "b": pair(0, tag), "c": on},
+                leave(time=time + 1, a=4, b=time))),
+            enter(time=24, a=1), {"time": 24, "type": E.MPI_RECEIVE, "a": 8, "b": pair(0, 5), "c": 2},
+            leave(time=25, a=1, b=24),
+        ],
+    ]  # fmt: skip
+    names = ["MPI_Isend", "MPI_Recv", "MPI_Wait", "MPI_Irecv", "MPI_Send"]
+    return write_trace(directory, ranks, None, names).path
+
+
+def events_of_threads(read, rank):
+    """A rank's events, with the threads of those that are a thread's."""
+    thread = 0
+    for name, *fields in named_events(read, rank):
+        if name == "THREAD":
+            thread = fields[4]
+        else:
+            yield name, thread if name.startswith(("REGION", "MPI_SEND", "MPI_RECEIVE")) else 0, *fields
+
+
+def test_threads_of_a_rank_have_locations_of_their_own(tmp_path, otf2_print):
+    directory = written_by_threads(tmp_path / "run")
+    assert round_trip(directory, tmp_path) == ([], [])
+    opened, back = trace.open(directory), trace.open(tmp_path / "back")
+    for rank in opened.ranks:
+        assert list(events_of_threads(back, rank)) == list(events_of_threads(opened, rank))
+    first, second = analyze(directory), analyze(tmp_path / "back")
+    assert first.problems == second.problems == ()
+    assert first.total("mpi_latesender") > 0
+    for metric in METRICS:
+        assert np.array_equal(first.own(metric.name).sum(axis=1), second.own(metric.name).sum(axis=1))
+    anchor = tmp_path / "out" / "traces.otf2"
+    otf2_print("-Werror", "--silent", "-A", anchor)
+    assert balanced(otf2_print(anchor))
+    shown = otf2_print("-G", anchor).splitlines()
+    (line,) = [line for line in shown if line.startswith("LOCATION ") and '"Thread 3"' in line]
+    assert 'Group: "MPI Rank 0"' in line
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ ALWAYS = (
     EventType.TEXT,
     EventType.CLOCK_SYNC,
     EventType.CALLERS,
+    EventType.THREAD,
     EventType.MPI_COMMUNICATOR,
     EventType.MPI_COMMUNICATOR_RANKS,
     EventType.MPI_NEIGHBORS,

@@ -41,6 +41,8 @@ class Location:
         From ticks to ns.
     own : bool
         Whether pse wrote the archive.
+    communicators : dict of int to int
+        The trace's numbers of communicators, by those of the archive; threads of a rank share them.
     """
 
     archive: Archive
@@ -48,10 +50,10 @@ class Location:
     file: EventFile
     clock: Clock
     own: bool
+    communicators: dict[int, int] = field(default_factory=dict)
     stack: list[tuple[int, int]] = field(default_factory=list)  # Regions and when they were entered.
     named: dict[tuple[TextKind, Any], int] = field(default_factory=dict)
     counts: collections.Counter[TextKind] = field(default_factory=collections.Counter)
-    communicators: dict[int, int] = field(default_factory=dict)  # Number in the archive, number in the trace.
     requests: dict[int, Request] = field(default_factory=dict)
     begun: list[int] = field(default_factory=list)  # Positions of the begins of collective operations.
     messages: dict[Any, tuple[int, int, int]] = field(default_factory=dict)  # That were probed.

@@ -73,6 +73,8 @@ class LocationWriter:
 
     Attributes
     ----------
+    writer : int
+        As above.
     dropped : int
         Ends of calls and waits without a begin, and begins that were ended early.
     """
@@ -80,7 +82,7 @@ class LocationWriter:
     def __init__(
         self, library: Library, writer: int, symbols: Symbols, attributes: dict[str, int], rank: int
     ) -> None:
-        self._library, self._writer, self._symbols, self._rank = library, writer, symbols, rank
+        self._library, self.writer, self._symbols, self._rank = library, writer, symbols, rank
         self._numbers = attributes
         self._list = library.make("AttributeList_New")
         plain, signed = (
@@ -100,8 +102,8 @@ class LocationWriter:
         self._before: dict[str, Array] = {}
         self.dropped = 0
 
-    def begin(self, around: AddedRecords) -> None:
-        """Say what is added around the events; the first event tells the time of it."""
+    def begin(self, around: AddedRecords | None) -> None:
+        """Say what is added around the events, if anything is; the first event tells the time of it."""
         self._around, self._opened = around, False
 
     def write(self, events: Array, times: list[int]) -> None:
@@ -126,6 +128,8 @@ class LocationWriter:
 
     def _open(self) -> None:
         around, self._opened = self._around, True
+        if around is None:
+            return
         begin = self._time if around.first is None else around.begin
         self._added("ProgramBegin", begin, around.program, 0, None)
         self._added("Enter", begin, around.whole)
@@ -136,6 +140,8 @@ class LocationWriter:
         around = self._around
         while self._stack:
             self._added("Leave", self._time, self._stack.pop())
+        if around is None:
+            return
         end = self._time if around.last is None else around.end
         self._add_call(end, around.last)
         self._added("Leave", end, around.whole)
@@ -183,7 +189,7 @@ class LocationWriter:
         return special.get(rule.record) or self._plain(rule.record)
 
     def _plain(self, record: str) -> Callable[..., None]:
-        function, writer, fill, check = self._functions[record], self._writer, self._fill, self._library.check
+        function, writer, fill, check = self._functions[record], self.writer, self._fill, self._library.check
 
         def emit(time: int, said: tuple[int, ...], *fields: int) -> None:
             if code := function(writer, fill(said), time, *fields):
@@ -200,7 +206,7 @@ class LocationWriter:
         return self._list
 
     def _put(self, record: str, time: int, said: tuple[int, ...], *fields: Any) -> None:
-        self._library.check(self._functions[record](self._writer, self._fill(said), time, *fields))
+        self._library.check(self._functions[record](self.writer, self._fill(said), time, *fields))
 
     def _added(self, record: str, time: int, *fields: Any) -> None:
         """Write a record that stands for no event."""
@@ -235,6 +241,7 @@ class LocationWriter:
         """CPU time of module calls so far: its slope is the CPU load."""
         self._value.value = self._cpu
         kind, value = ctypes.addressof(self._kind), ctypes.addressof(self._value)
+        assert self._around is not None, "modules are called by a rank's first thread"
         self._added("Metric", time, self._around.cpu, 1, kind, value)
 
     def _metric(self, time: int, said: tuple[int, ...], metric: int, value: int, kind: int = 4) -> None:

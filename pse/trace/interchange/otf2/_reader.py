@@ -38,7 +38,8 @@ from pse.trace.interchange.otf2._records import (
     Otf2Error,
     definition_callback,
 )
-from pse.trace.interchange.otf2._thread_merging import calls_mpi, merge_threads, move_rank
+from pse.trace.interchange.otf2._thread_locations import NAME
+from pse.trace.interchange.otf2._thread_merging import calls_mpi, merge_own_threads, merge_threads, move_rank
 from pse.trace.interchange.otf2._truncated_files import whole_events
 from pse.trace.interchange.otf2._writer import DEFINITIONS, PROBLEMS, PROGRAM
 from pse.trace.store._directory import write_definitions, write_program
@@ -96,6 +97,7 @@ class _Import:
         self._problems: list[str] = []
         self._lost: collections.Counter[str] = collections.Counter()
         self._marks = self._read_marks()
+        self._communicators: collections.defaultdict[int, dict[int, int]] = collections.defaultdict(dict)
 
     def run(self, progress: Progress) -> list[str]:
         """Read all locations; give what could not be taken over."""
@@ -108,8 +110,7 @@ class _Import:
         if not found:
             reasons = "; ".join(self._problems) or "it has no events"
             raise TraceError(f"{self._archive.anchor}: nothing of this archive can be imported: {reasons}")
-        if not self._own:
-            self._merge_threads()
+        self._merge_threads()
         if self._definitions is not None:
             write_definitions(self._out, self._definitions)
         if self._own and (program := self._archive.property(PROGRAM)) is not None:
@@ -122,8 +123,11 @@ class _Import:
         gone = set[int]()
         for rank in [place for place in files if place.is_mpi and files[place].exists()]:
             others = [place for place in files if place.process == rank.process and not place.is_mpi]
-            threads = [place for place in others if calls_mpi(files[place])]
-            if threads:
+            threads = [place for place in others if self._own or calls_mpi(files[place])]
+            if threads and self._own:
+                numbers = [0, *(int(place.name.removeprefix(NAME)) for place in threads)]
+                merge_own_threads([files[place] for place in (rank, *threads)], numbers)
+            elif threads:
                 merge_threads([files[place] for place in (rank, *threads)])
                 gone |= {place.rank for place in threads}
         if gone and self._definitions is not None:
@@ -223,7 +227,8 @@ class _Import:
             with_residuals=not clock.is_exact,
         )
         try:
-            location = Location(self._archive, place, file, clock, self._own)
+            known = self._communicators[place.process if self._own else -1 - place.location]
+            location = Location(self._archive, place, file, clock, self._own, known)
             syncs, marks = self._syncs(place, local, clock), self._marks.get(place.rank, ())
             callbacks = LocationReader(self._library, location, syncs, marks)
             whole = self._read_events(place, callbacks, progress)

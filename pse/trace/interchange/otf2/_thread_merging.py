@@ -14,6 +14,7 @@ import numpy as np
 from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE, EventType, TextKind
 from pse.trace.format._field_values import Array
 from pse.trace.format._header import HEADER_SIZE, header_bytes
+from pse.trace.interchange.otf2._thread_locations import OF_THREADS, in_turn, switches
 from pse.trace.store._residuals import RESIDUAL_DTYPE, residuals_path
 
 E = EventType
@@ -44,6 +45,7 @@ def merge_threads(paths: Sequence[Path]) -> None:
     events, residuals = zip(*map(_read, paths), strict=True)
     for thread in range(1, len(paths)):
         _renumber(events[thread], events[:thread])
+        _renumber_requests(events[thread], events[:thread])
     kept = [np.ones(len(events[0]), bool), *map(_is_of_the_thread, events[1:])]
     threads = np.repeat(np.arange(len(paths)), [own.sum() for own in kept])
     merged, parts = (
@@ -52,11 +54,26 @@ def merge_threads(paths: Sequence[Path]) -> None:
     )
     order = np.argsort(merged["time"], kind="stable")
     merged, parts, threads = merged[order], parts[order], threads[order]
-    switches = np.flatnonzero(np.diff(threads, prepend=0))
-    said = np.zeros(len(switches), EVENT_DTYPE)
-    said["type"], said["site"] = E.THREAD, 2**32 - 1
-    said["time"], said["a"] = merged["time"][switches], threads[switches]
-    _write(paths, np.insert(merged, switches, said), np.insert(parts, switches, parts[switches]))
+    turns = np.flatnonzero(np.diff(threads, prepend=0))
+    said = switches(merged["time"][turns], threads[turns])
+    _write(paths, np.insert(merged, turns, said), np.insert(parts, turns, parts[turns]))
+
+
+def merge_own_threads(paths: Sequence[Path], numbers: Sequence[int]) -> None:
+    """Put the locations that pse has written for threads together as the rank's events were.
+
+    `numbers` are those of the threads, that of the first is 0.
+    """
+    events = [_read(path)[0] for path in paths]
+    for thread in range(1, len(paths)):
+        _renumber(events[thread], events[:thread])
+    threads = np.repeat(numbers, [len(own) for own in events])
+    order = in_turn(events, numbers)
+    merged, threads = np.concatenate(events)[order], threads[order]
+    of_threads = np.flatnonzero(np.isin(merged["type"], OF_THREADS))
+    turns = of_threads[np.flatnonzero(np.diff(threads[of_threads], prepend=0))]
+    merged = np.insert(merged, turns, switches(merged["time"][turns], threads[turns]))
+    _write(paths, merged, np.zeros(len(merged), RESIDUAL_DTYPE))
 
 
 def move_rank(path: Path, to: Path, rank: int) -> None:
@@ -81,11 +98,14 @@ def _read(path: Path) -> tuple[Array, Array]:
 
 
 def _renumber(events: Array, others: Sequence[Array]) -> None:
-    """Give names and requests of a thread numbers that those of others have not."""
+    """Give names of a thread numbers that those of others have not."""
     for kind, users in _USERS.items():
         used = np.isin(events["type"], users) | _is_text(events, *_TEXTS[kind])
         most = max(_greatest(own["a"][_is_text(own, *_TEXTS[kind])] & 0xFFFFFFFF) for own in others)
         events["a"][used] += most
+
+
+def _renumber_requests(events: Array, others: Sequence[Array]) -> None:
     requests = np.isin(events["type"], _MESSAGES) & (events["c"] >> 32 > 0)
     most = max(_greatest(own["c"][np.isin(own["type"], _MESSAGES)] >> 32) for own in others)
     events["c"][requests] += most << np.uint64(32)

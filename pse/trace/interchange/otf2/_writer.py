@@ -1,4 +1,4 @@
-"""Writes a trace as an OTF2 archive: a location for each rank, the hosts above them.
+"""Writes a trace as an OTF2 archive: a location for each thread of a rank, the hosts above them.
 
 Laid out as Score-P does it, so that SCALASCA and Vampir take it: machine and node, one process per rank,
 MPI's routines with the paradigm MPI and the file "MPI", MPI_Init and MPI_Finalize on every rank (added where
@@ -47,6 +47,7 @@ from pse.trace.interchange.otf2._records import (
     Otf2Error,
 )
 from pse.trace.interchange.otf2._symbols import Symbols
+from pse.trace.interchange.otf2._thread_locations import NAME, ThreadSplitter
 from pse.trace.query._selection import Selection
 from pse.trace.query._trace import Trace
 
@@ -115,6 +116,8 @@ class _Archive:
         self.program = trace.definitions.program if trace.definitions else trace.path.name
         self.base = _base(trace)
         self.dropped = 0
+        self._counts: dict[tuple[int, int], int] = {}  # Events by rank and thread.
+        self._numbers: dict[tuple[int, int], int] = {}  # Locations of further threads.
         self._handle = library.make(
             "Archive_Open",
             *(os.fsencode(directory), b"traces", WRITE, CHUNK_SIZE, 4 * CHUNK_SIZE, POSIX, PLAIN),
@@ -131,11 +134,10 @@ class _Archive:
         ends = [stream.ends for stream in chosen if len(stream)]
         self._ends = min((first for first, _ in ends), default=0), max((last for _, last in ends), default=0)
         progress.begin(sum(map(len, chosen)))
-        counts = []
         with self._files("Def"), self._files("Evt"):
             for rank in range(self.symbols.size):
-                counts.append(self._write_location(rank, by_rank.get(rank), progress))
-        self._define_ranks(counts)
+                self._write_rank(rank, by_rank.get(rank), progress)
+        self._define_ranks()
         writer = self.library.make("Archive_GetGlobalDefWriter", self._handle)
         self.definer.write(self.library, self._clock(), writer)
         self._own("CloseGlobalDefWriter", writer)
@@ -153,24 +155,47 @@ class _Archive:
         kind = TYPE_INT64 if name in mapping.SIGNED else TYPE_UINT64
         return self.definer.attribute(mapping.PREFIX + name, kind)
 
-    def _write_location(self, rank: int, stream: Stream | None, progress: Progress) -> int:
-        """Write the events of a rank; give their number."""
-        events = self.library.make("Archive_GetEvtWriter", self._handle, rank, types=(U64,))
-        if stream is not None and len(stream):
-            location = LocationWriter(self.library, events, self.symbols, self.attributes, rank)
-            location.begin(self._surroundings(stream))
-            for chunk, times in stream.chunks():
-                location.write(chunk, self.shifted(times))
-                progress.advance(len(chunk))
+    def _write_rank(self, rank: int, stream: Stream | None, progress: Progress) -> None:
+        """Write the events of a rank, those of each thread to a location of its own."""
+        if stream is None or not len(stream):
+            self._end_location(rank, 0, self._event_writer(rank, 0))
+            return
+        around, threads = self._surroundings(stream), ThreadSplitter()
+        locations = {0: self._location(rank, 0, around)}
+        for chunk, times in stream.chunks():
+            for thread, events, own_times in threads.split(chunk, times):
+                if thread not in locations:
+                    locations[thread] = self._location(rank, thread, None)
+                locations[thread].write(events, self.shifted(own_times))
+            progress.advance(len(chunk))
+        for thread, location in locations.items():
             location.end()
             self.dropped += location.dropped
+            self._end_location(rank, thread, location.writer)
+
+    def _location(self, rank: int, thread: int, around: AddedRecords | None) -> LocationWriter:
+        writer = self._event_writer(rank, thread)
+        location = LocationWriter(self.library, writer, self.symbols, self.attributes, rank)
+        location.begin(around)
+        return location
+
+    def _event_writer(self, rank: int, thread: int) -> int:
+        if thread:
+            self._numbers[rank, thread] = self.symbols.size + len(self._numbers)
+        number = self._numbers.get((rank, thread), rank)
+        return self.library.make("Archive_GetEvtWriter", self._handle, number, types=(U64,))
+
+    def _end_location(self, rank: int, thread: int, writer: int) -> None:
+        """Count the events of a location, and write its definitions."""
         count = U64()
-        self.library.call("EvtWriter_GetNumberOfEvents", events, ctypes.byref(count))
-        self._own("CloseEvtWriter", events)
-        definitions = self.library.make("Archive_GetDefWriter", self._handle, rank, types=(U64,))
-        self._write_comparisons(rank, definitions)
+        self.library.call("EvtWriter_GetNumberOfEvents", writer, ctypes.byref(count))
+        self._counts[rank, thread] = count.value
+        self._own("CloseEvtWriter", writer)
+        number = self._numbers.get((rank, thread), rank)
+        definitions = self.library.make("Archive_GetDefWriter", self._handle, number, types=(U64,))
+        if thread == 0:
+            self._write_comparisons(rank, definitions)
         self._own("CloseDefWriter", definitions)
-        return count.value
 
     def _write_comparisons(self, rank: int, writer: int) -> None:
         """Say how well this rank's clock is known; times are corrected, so no offset is left."""
@@ -195,14 +220,14 @@ class _Archive:
         real = self.trace.origin
         return (10**9, self.base, self.trace.span, real if real > 0 else UNDEFINED64)
 
-    def _define_ranks(self, counts: list[int]) -> None:
+    def _define_ranks(self) -> None:
         """Define hosts, processes and locations."""
         definer = self.definer
         known = {rank.rank: rank for rank in self.trace.definitions.ranks} if self.trace.definitions else {}
         hosts = {rank: file.host for rank, file in self.trace.files.items()}
         machine = definer.number("SystemTreeNode", "machine", lambda: self._node("machine", "machine"))
         self._keep_definitions(machine)
-        for rank, count in enumerate(counts):
+        for rank in range(self.symbols.size):
             defined = known.get(rank)
             host = hosts.get(rank) or (defined.host if defined else "unknown host")
             name = f"MPI Rank {rank}"
@@ -211,7 +236,10 @@ class _Archive:
                 name += f" ({where} {defined.thread})"
             definer.add("LocationGroup", rank, definer.string(name), 1, self._host(host, machine), UNDEFINED)
             thread = definer.string(defined.thread if defined else "Master thread")
-            definer.add("Location", rank, thread, 1, count, rank)
+            definer.add("Location", rank, thread, 1, self._counts[rank, 0], rank)
+        for (rank, number), location in self._numbers.items():
+            name = definer.string(f"{NAME}{number}")
+            definer.add("Location", location, name, 1, self._counts[rank, number], rank)
 
     def _host(self, host: str, machine: int) -> int:
         """The node of a host; ``machine/node``, as imports name it, has its machine above it."""
