@@ -27,6 +27,16 @@ def release(n, nx, ny, nz):
     return (steps % 1.0) * np.array([nx / 8, ny, nz])
 
 
+_CALLED = []
+
+
+#@ coven module is_new(out bool new)
+def is_new():
+    """Say whether this process calls it for the first time: modules keep nothing in variables yet."""
+    _CALLED.append(True)
+    return len(_CALLED) == 1
+
+
 #@ coven module keep_results(in string path, in f64 head[nx, ny, nz], in f64 velocity[nx, ny, nz, 3],
 #@     in f64 position[n, 3], in f64 history[p, cycles, 2])
 def keep_results(path, head, velocity, position, history):

@@ -176,12 +176,14 @@ int read_fields(double *field, int64_t cycle, int64_t cycles, _Bool asynchronous
     }
     int64_t first = share_begin(nx, reader_count, reader);
     int64_t numbers = (share_begin(nx, reader_count, reader + 1) - first) * plane;
-    for (int64_t ahead = cycle == 0 ? 0 : 1; ahead <= 1 && cycle + ahead < cycles; ahead++) {
+    static _Bool has_begun; /* A run that goes on from a checkpoint has posted nothing. */
+    for (int64_t ahead = has_begun; ahead <= 1 && cycle + ahead < cycles; ahead++) {
         Transfer *t = &coming[(cycle + ahead) % 2];
         if (prepare(t, size, numbers) != 0)
             return NO_MEMORY;
         post_receives(t, t->buffer, cycle + ahead, plane);
     }
+    has_begun = 1;
     Transfer *t = &coming[cycle % 2];
     MPI_Waitall(t->count, t->request, MPI_STATUSES_IGNORE);
     t->count = 0;

@@ -31,8 +31,7 @@ const char *coven_error(int code)
     case DIVERGED:
         return "conjugate gradients found no solution: conductivity and storage must not be negative";
     case NOT_JOINED:
-        return "join_trace and conduct have not been called in this run: MetaTrace can't go on from a "
-               "checkpoint";
+        return "join_trace and conduct have not been called by this process";
     default:
         return NULL;
     }

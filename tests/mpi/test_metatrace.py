@@ -26,10 +26,10 @@ SOURCE = {"medium": "uniform", "closed": "false", "gradient": 0, "source": 1, "s
 def metatrace(mpiexec, tmp_path, nothing_left_behind):
     """Run the program: ``metatrace(processors, version, NX=24, …)``; gives what it keeps."""
 
-    def run(processors, version, **values):
+    def run(processors, version, words=None, **values):
         values |= {"version": version, "results": "kept.npz"}
         definitions = [word for item in values.items() for word in ("-D", "{}={}".format(*item))]
-        command = ["-m", "pse", PROGRAM, "-q", *definitions]
+        command = ["-m", "pse", *(words or [PROGRAM, *definitions]), "-q"]
         ended = mpiexec(1 + processors, *command, cwd=tmp_path, timeout=240)
         assert ended.code == 0, ended.err
         with np.load(tmp_path / "kept.npz") as kept:
@@ -57,6 +57,20 @@ def test_all_versions_give_the_same_bits_on_any_number_of_processors(metatrace):
     assert (position[:, 1:] >= 0).all()
     assert (position[:, 1:] <= [7, 8]).all()
     assert (position[:, 0] > start[:, 0]).mean() > 0.9
+
+
+def test_it_goes_on_from_a_checkpoint(metatrace, tmp_path):
+    """Communicators and receives of the next cycle are made anew; at first results can't be written."""
+    whole = metatrace(3, 3, **SAND)
+    (tmp_path / "kept.npz").unlink()
+    (tmp_path / "kept.npz").mkdir()
+    words = [word for item in SAND.items() for word in ("-D", "{}={}".format(*item))]
+    with pytest.raises(AssertionError, match=r"kept\.npz"):
+        metatrace(3, 3, [PROGRAM, *words, "-D", "results=kept.npz", "--checkpoint", "saved", "--every", "2"])
+    (tmp_path / "kept.npz").rmdir()
+    resumed = metatrace(3, 3, ["resume", "saved"])
+    for name, expected in whole.items():
+        np.testing.assert_array_equal(resumed[name], expected, err_msg=name)
 
 
 def test_layers_across_the_flow_conduct_as_resistances_in_series(metatrace):
