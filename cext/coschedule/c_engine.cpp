@@ -225,7 +225,8 @@ bool pse_bcs_end_is_first_to_tell(pse_bcs_end *end)
     return !end->engine.segment().shared().told.exchange(1);
 }
 
-void pse_bcs_end_failure(pse_bcs_end *end, const char *const *labels, char *text, size_t room)
+enum pse_bcs_failure pse_bcs_end_failure(pse_bcs_end *end, const char *const *labels, char *text, size_t room)
 {
     std::snprintf(text, room, "%s", failure_of(end->engine.segment(), labels).c_str());
+    return static_cast<pse_bcs_failure>(end->engine.segment().shared().failure.load());
 }

@@ -83,8 +83,9 @@ void pse_bcs_end_come_back(pse_bcs_end *end);
 
 /* Whether nobody has said yet why the layer has failed: true for one caller of all ranks. */
 bool pse_bcs_end_is_first_to_tell(pse_bcs_end *end);
-/* Why it has failed, in words. */
-void pse_bcs_end_failure(pse_bcs_end *end, const char *const *labels, char *text, size_t room);
+/* Why it has failed, also in words. */
+enum pse_bcs_failure pse_bcs_end_failure(pse_bcs_end *end, const char *const *labels, char *text,
+                                         size_t room);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -16,11 +16,12 @@ from pse.errors import RunError
 from pse.toolstack._library import library
 from pse.toolstack._mpi import find_mpi, loaded_mpi
 
-_CONFIGURATION = resources.files("pse.toolstack") / "coopwait.conf"
+_CONFIGURATIONS = {"auto": "coopwait.conf", "bcs": "bcs.conf"}
+"""By the run's option `transport`."""
 
 
 class Coopwait:
-    """The tool `coopwait` for this process, or for those that it starts.
+    """The tool `coopwait`, or `bcs`, for this process, or for those that it starts.
 
     See Also
     --------
@@ -48,13 +49,15 @@ class Coopwait:
         with _no_shims_needed():
             return str(library(loaded_mpi()))
 
-    def prepare(self, path: str) -> None:
+    def prepare(self, path: str, transport: str) -> None:
         """Load everything; calls of MPI still go straight to the library.
 
         Parameters
         ----------
         path : str
             The object that `find` gave.
+        transport : str
+            The run's option: ``bcs`` for the tool of that name, ``auto`` for `coopwait`.
 
         Raises
         ------
@@ -68,7 +71,8 @@ class Coopwait:
             raise RunError(f"{path} can't be loaded: {error}") from None
         prepare = self._object.pse_toolstack_prepare
         prepare.restype = ctypes.c_char_p
-        if why := prepare(os.fsencode(str(_CONFIGURATION))):
+        configuration = resources.files("pse.toolstack") / _CONFIGURATIONS[transport]
+        if why := prepare(os.fsencode(str(configuration))):
             raise RunError(os.fsdecode(why))
 
     def engage(self) -> None:

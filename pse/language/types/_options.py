@@ -109,6 +109,11 @@ def read_check(text: str) -> Value | None:
     return text if text in ("off", "nan") else None
 
 
+def read_transport(text: str) -> Value | None:
+    """Read by what ranks communicate: `auto` or `bcs`."""
+    return text if text in ("auto", "bcs") else None
+
+
 def read_pin(text: str) -> Value | None:
     """Read `off`, `compact`, `spread`, or cores: `0,2,4-7`."""
     if text in ("off", "compact", "spread"):
@@ -121,6 +126,7 @@ _SMALLEST = f"{SMALLEST_ARENA >> 10}KiB"
 
 OPTIONS = {
     "shared_memory": OptionKind(read_switch, "on or off", "on"),
+    "transport": OptionKind(read_transport, "auto or bcs", "bcs"),
     "arena": OptionKind(read_arena, f"auto, or a size from {_SMALLEST}, such as 4GiB", "4GiB"),
     "local_limit": OptionKind(read_size, "a size such as 64KiB", "64KiB"),
     "queue_depth": OptionKind(read_count, "an integer from 1", "4", per_thread=True),

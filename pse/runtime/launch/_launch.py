@@ -135,7 +135,8 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
     else:
         prepared.print_warnings(sys.stderr)
     placed = spread_ranks(hosts, prepared.placement, prepared.processors)
-    communicates = not request.serial and any(takes_one(site) for site in prepared.sites)
+    coscheduled = prepared.options.transport == "bcs"
+    communicates = not request.serial and (coscheduled or any(takes_one(site) for site in prepared.sites))
     tool = waiting() if communicates else None
     if tool:
         tool.make()

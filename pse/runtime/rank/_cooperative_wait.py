@@ -17,9 +17,10 @@ from typing import Protocol
 import numpy as np
 from mpi4py import MPI
 
-from pse.errors import PseError
+from pse.errors import PseError, UsageError
 from pse.runtime.rank._node import Node
 from pse.runtime.supervise._backoff import Backoff
+from pse.runtime.supervise._error_format import exit_code_of, print_error
 from pse.text import count_text
 
 _READY, _FOLLOWS, _KNOWS_WHY, _HAS_OTHERS = range(4)
@@ -37,7 +38,7 @@ class WaitTool(Protocol):
     def find(self) -> str:
         """Give the path of its object on this node."""
 
-    def prepare(self, path: str) -> None:
+    def prepare(self, path: str, transport: str) -> None:
         """Do all that may fail."""
 
     def engage(self) -> None:
@@ -45,18 +46,45 @@ class WaitTool(Protocol):
 
 
 def engage_on_all(node: Node, tool: WaitTool | None) -> None:
-    """Put the tool under all ranks, or under none; collective over all of them."""
+    """Put the tool under all ranks, or under none, with a warning; collective over all of them."""
+    states, why = _engaged(node, tool, "auto")
+    if _KNOWS_WHY in states and node.rank == states.index(_KNOWS_WHY):
+        without = {node.nodes[rank] for rank, state in enumerate(states) if state != _READY}
+        sys.stderr.write(_warning(why, len(without) - 1))
+
+
+def coschedule_all(node: Node, tool: WaitTool | None) -> int:
+    """Put the coscheduled layer under all ranks; gives 0, or all ranks' exit code where that can't be."""
+    if len(set(node.nodes)) > 1:
+        return _refused(node.rank == 0, "the ranks are on several nodes, and the layer needs them on one")
+    states, why = _engaged(node, tool, "bcs")
+    if not any(states):
+        return 0
+    first = next(rank for rank, state in enumerate(states) if state)
+    return _refused(node.rank == first, why or "--tools is given, and loads all tools of the run")
+
+
+def _refused(tells: bool, why: str) -> int:
+    error = UsageError(
+        f"the option transport = bcs can't be used: {why}",
+        help="leave the option out (-o transport=auto), or start the run as it asks for",
+    )
+    if tells:
+        print_error(error, sys.stderr)
+    return exit_code_of(error)
+
+
+def _engaged(node: Node, tool: WaitTool | None, transport: str) -> tuple[list[int], str]:
+    """Put the tool under all ranks if all can; gives what ranks said, and why this one couldn't."""
     path, why = _attempt(tool.find) if node.first and tool else ("", "")
     path = _told_to_all(node.local, path)
     if path and tool:
-        _, why = _attempt(lambda: tool.prepare(path))
+        _, why = _attempt(lambda: tool.prepare(path, transport))
     mine = _KNOWS_WHY if why else _READY if path else _FOLLOWS
     states = _exchanged(node.comm, mine if tool else _HAS_OTHERS)
     if tool and not any(states):
         tool.engage()
-    elif _KNOWS_WHY in states and node.rank == states.index(_KNOWS_WHY):
-        without = {node.nodes[rank] for rank, state in enumerate(states) if state != _READY}
-        sys.stderr.write(_warning(why, len(without) - 1))
+    return states, why
 
 
 def _attempt(step: Callable[[], str | None]) -> tuple[str, str]:

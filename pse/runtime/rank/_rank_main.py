@@ -25,7 +25,7 @@ from pse.runtime.distribution import _partition_placement as owners
 from pse.runtime.pause._stop import Stopped, stop
 from pse.runtime.plan._communicators import takes_one
 from pse.runtime.plan._job import Job
-from pse.runtime.rank._cooperative_wait import WaitTool, engage_on_all
+from pse.runtime.rank._cooperative_wait import WaitTool, coschedule_all, engage_on_all
 from pse.runtime.rank._cores import bind_to_cores, cores_text
 from pse.runtime.rank._node import Node
 from pse.runtime.rank._output_prefix import prefixed_output
@@ -83,7 +83,10 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     prepared = _agree(comm, request, node.launcher is not None)
     if isinstance(prepared, int):
         return prepared
-    if _takes_communicator(prepared) if request.coopwait is None else request.coopwait:
+    if prepared.options.transport == "bcs" and not request.serial:
+        if code := coschedule_all(node, wait_tool):
+            return code
+    elif _takes_communicator(prepared) if request.coopwait is None else request.coopwait:
         engage_on_all(node, wait_tool)
     node.join(prepared)
     try:

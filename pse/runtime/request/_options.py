@@ -25,6 +25,8 @@ class Options:
     ----------
     shared_memory : bool
         Whether ranks of one node hand buffers over by descriptor; if not, through MPI.
+    transport : str
+        By what ranks communicate: ``bcs`` (the coscheduled layer, for hand-overs and modules), or ``auto``.
     arena : int or "auto"
         Bytes that the node's arena may grow to; "auto" lets the node's memory decide.
     local_limit : int
@@ -44,6 +46,7 @@ class Options:
     """
 
     shared_memory: bool = True
+    transport: str = "auto"
     arena: int | str = "auto"
     local_limit: int = 64 << 10
     queue_depth: int = 2
@@ -91,7 +94,8 @@ def resolve(program: Iterable[Option], overrides: Iterable[str], threads: Iterab
             options = _set(options, name, thread, _read(name, value), labels)
         except ValueError as error:
             raise UsageError(f"-o {text}: {error}", help=_help(name, labels)) from None
-    return options
+    # Hand-overs by descriptor would not go through the layer.
+    return replace(options, shared_memory=False) if options.transport == "bcs" else options
 
 
 def _near(entry: Option) -> Value:

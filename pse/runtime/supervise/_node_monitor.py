@@ -90,7 +90,8 @@ class NodeMonitor(Monitor):
             self.selector.register(self._mpiexec.pidfd, selectors.EVENT_READ, self._mpiexec)
         self.selector.register(0, selectors.EVENT_READ)
         self.links = NodeLinks(self.selector)
-        os.write(1, f"{self.links.port}\n".encode())
+        with contextlib.suppress(BrokenPipeError):
+            os.write(1, f"{self.links.port}\n".encode())
         self._orphaned = processes.parent(starter) not in (parent, None)
         self._add_starter(processes.own_rank() or 0, starter)
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pse_testing.jobs import TWO_NODES
 
 PROGRAMS = Path(__file__).parent / "programs"
 BCS = "module bcs\n"
@@ -84,3 +85,46 @@ def test_arguments_that_make_no_sense_are_refused(stacked, line, words):
 def test_strict_slices(stacked):
     ended = stacked(3, f"{BCS}argument mode strict\n", str(PROGRAMS / "bcs.py"), "sums")
     assert (ended.code, ended.out) == (0, "same bits\n"), ended.err
+
+
+HEAT = Path(__file__).parents[3] / "programs" / "heat.coven"
+
+
+def test_a_coven_program_gives_the_same_bits(tmp_path, monkeypatch, shared_cache, pse):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
+    saved = []
+    for transport in ("auto", "bcs"):
+        words = (
+            "-q",
+            "-p",
+            "3",
+            "-D",
+            "NX=24",
+            "-D",
+            "NY=24",
+            "-D",
+            "tol=10",
+            "-o",
+            f"transport={transport}",
+        )
+        done = pse("run", *words, str(HEAT))
+        assert (done.code, done.err) == (0, "")
+        saved.append((tmp_path / "heat.npy").read_bytes())
+    assert saved[0] == saved[1]
+
+
+@pytest.mark.parametrize(
+    ("variables", "words", "why"),
+    [
+        (TWO_NODES, (), "the ranks are on several nodes, and the layer needs them on one"),
+        ({}, ("--tools", "off"), "--tools is given, and loads all tools of the run"),
+    ],
+)
+def test_a_coven_program_that_cannot_have_the_layer_is_refused(
+    monkeypatch, shared_cache, mpiexec, variables, words, why
+):
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
+    done = mpiexec(3, "-m", "pse", str(HEAT), "-o", "transport=bcs", *words, env=variables)
+    assert (done.code, done.err.count("error: ")) == (2, 1)
+    assert f"error: the option transport = bcs can't be used: {why}\n" in done.err

@@ -23,7 +23,7 @@ pse_bcs_end *pse_bcs_layer;
 
 static struct pse_bcs_settings settings = {.table = 4096, .ordered = true, .slice = 500000};
 static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
-static bool needs_progress;
+static bool needs_progress, tells_deaths = true; /* deaths: else somebody else does, and ends the job */
 
 _Noreturn void pse_bcs_end_job(const char *format, ...)
 {
@@ -43,7 +43,10 @@ _Noreturn void pse_bcs_end_job(const char *format, ...)
 static _Noreturn void fail(void)
 {
     char text[TEXT];
-    pse_bcs_end_failure(pse_bcs_layer, pse_bcs_labels, text, sizeof text);
+    const bool has_died =
+        pse_bcs_end_failure(pse_bcs_layer, pse_bcs_labels, text, sizeof text) == PSE_BCS_FAILURE_DEAD;
+    while (has_died && !tells_deaths)
+        pause();
     pse_bcs_end_job("%s", text);
 }
 
@@ -131,7 +134,8 @@ static int read_slice(void)
 int pse_bcs_layer_configure(void)
 {
     return choose("mode", "strict", "early", &settings.strict) ||
-           choose("ordered", "yes", "no", &settings.ordered) || read_slice();
+           choose("ordered", "yes", "no", &settings.ordered) ||
+           choose("deaths", "yes", "no", &tells_deaths) || read_slice();
 }
 
 static _Noreturn void refuse(int rank, const char *format, const char *reason)
