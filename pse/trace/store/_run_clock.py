@@ -40,6 +40,11 @@ class Comparison:
         How far the offsets may be off, ns.
     latency : int
         Half of the fastest round trip of a message between the hosts, ns; 0: not known.
+
+    Examples
+    --------
+    >>> Comparison("node0", (0, 1000), (50, 60)).convert(np.array([0, 500, 1000])).tolist()
+    [50, 555, 1060]
     """
 
     reference: str
