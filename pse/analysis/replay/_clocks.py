@@ -34,6 +34,9 @@ from pse.trace.store import Comparison, RunClock
 MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"), ("received", "<f8")])
 
 
+_NEVER = np.iinfo("<i8").max
+
+
 def check_clocks(receives: Columns, parts: Columns, peers: Peers) -> ClockCondition:
     """Check whether all that was received was sent before; collective.
 
@@ -88,7 +91,7 @@ def repaired(
         records = records[np.lexsort([records[name] for name in ("place", "ordinal", "identity")])]
         alignments = align_hosts(*_known_orders(messages, records, trace.clock, streams))
         lines = {made.host: made.line for made in alignments}
-        earlier = -min(0, int(_aligned(first, lines, streams, ranks).min(initial=0)))
+        earlier = -int(_aligned(first, lines, streams, ranks).min(initial=_NEVER)) if lines else 0
         _align(messages, records, lines, streams, earlier)
         rows = _moved_events(messages, records, trace.clock, streams)
         told = [[[made.host, made.line.times, made.line.offsets, made.bound] for made in alignments], earlier]
@@ -104,13 +107,12 @@ def repaired(
 
 def _first_and_last(trace: Trace, streams: Streams, peers: Peers) -> tuple[Array, Array, Array]:
     """All ranks that have events, and when these begin and end, int64 ns; collective."""
-    none = np.iinfo("<i8").max
-    found = np.full((2, len(streams.owner)), none)
+    found = np.full((2, len(streams.owner)), _NEVER)
     for rank, file in trace.files.items():
         if len(file.events):
             found[:, rank] = trace.run_times(rank, np.array(file.times, "<u8")) * np.array([1, -1])
     first, last = (peers.least(times) for times in found)
-    ranks = np.flatnonzero(first != none)
+    ranks = np.flatnonzero(first != _NEVER)
     return ranks, first[ranks], -last[ranks]
 
 
