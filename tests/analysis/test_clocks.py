@@ -78,9 +78,9 @@ WAITS = ("latesender", "latereceiver", "latebroadcast", "earlyscan", "wait_nxn",
 
 def test_waits_of_hosts_whose_clocks_nobody_compared_are_found_all_the_same(tmp_path):
     """Late receivers, too: a synchronous send ends after its receive was posted, which tells of clocks."""
-    start = 2 * 10**9 * SECOND
+    start = 20_000 * SECOND
     right = analyze(written(planted({}), tmp_path / "right"))
-    for number, (ahead, drift) in enumerate([(10_000, 0.0), (-30_000_000, 1e-4), (10**18, -1e-5)]):
+    for number, (ahead, drift) in enumerate([(10_000, 0.0), (-30_000_000, 1e-4), (10_000 * SECOND, -1e-5)]):
         clocks = {
             "FZJ/n0": (start, 0.0),
             "FZJ/n1": (start - ahead // 3, drift / 2),

@@ -141,7 +141,7 @@ class RunClock:
         return self._moved[rank].of(shifted) if rank in self._moved else shifted
 
     def aligned(self, lines: Mapping[str, Comparison], earlier: int, span: int) -> RunClock:
-        """The same with the times of hosts corrected by lines, then with time 0 so many ns earlier; below 0: later."""
+        """The same with times of hosts corrected by lines; after that time 0 is so many ns earlier."""
         other = copy.copy(self)
         other.origin, other.span = self.origin - earlier, span
         other._aligned = {

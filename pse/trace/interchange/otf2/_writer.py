@@ -238,8 +238,8 @@ class _Archive:
             thread = definer.string(defined.thread if defined else "Master thread")
             definer.add("Location", rank, thread, 1, self._counts[rank, 0], rank)
         for (rank, number), location in self._numbers.items():
-            name = definer.string(f"{NAME}{number}")
-            definer.add("Location", location, name, 1, self._counts[rank, number], rank)
+            shown = definer.string(f"{NAME}{number}")
+            definer.add("Location", location, shown, 1, self._counts[rank, number], rank)
 
     def _host(self, host: str, machine: int) -> int:
         """The node of a host; ``machine/node``, as imports name it, has its machine above it."""
