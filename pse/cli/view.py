@@ -18,7 +18,10 @@ from pse.views.core import choose_format
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LIST = "\b\nViews:\n" + "\n".join(f"  {name:<15}{view.description}" for name, view in views.VIEWS.items())
+_WIDTH = max(map(len, views.VIEWS)) + 2
+_LIST = "\b\nViews:\n" + "\n".join(
+    f"  {name:<{_WIDTH}}{view.description}" for name, view in views.VIEWS.items()
+)
 
 
 @click.command("view", epilog=_LIST)
