@@ -44,7 +44,7 @@ NAMED_ELSEWHERE = ("coven_engine", "__cyg_profile_func_enter", "__cyg_profile_fu
 """What the language's headers, compilers and the C library name."""
 SEARCHED = (*(CEXT / room for room in (*PREFIXES, "abi/include")), CEXT / "toolstack/core", TOOLS / "common")
 COMPILE = ("-O0", "-c", "-fvisibility=hidden", "-D_GNU_SOURCE", "-w")
-LANGUAGES = {".c": ("cc", "-std=gnu11"), ".cpp": ("c++", "-std=c++20")}
+LANGUAGES = {".c": ("cc", "-std=gnu11"), ".cpp": ("c++", "-std=c++17")}
 WEAK = {"U", "V", "W", "u", "v", "w"}
 """What an object needs, or has beside others: inline functions of C++ are in each that uses them."""
 MAY_GO_FIRST = re.compile(r"^\s*#\s*include\s*\"([^\"]+)\"", re.MULTILINE)

@@ -41,6 +41,7 @@ Comm_dup: comm newcomm
 Comm_dup_with_info: comm info newcomm
 Comm_idup: comm newcomm request
 Comm_idup_with_info: comm info newcomm request
+Comm_join: fd intercomm
 Comm_set_name: comm comm_name
 Comm_spawn: command argv maxprocs info root comm newcomm array_of_errcodes
 Comm_spawn_multiple: count array_of_commands array_of_argv array_of_maxprocs array_of_info root comm
@@ -50,7 +51,23 @@ Comm_split_type: comm split_type key info newcomm
 Dist_graph_create: comm n sources degrees destinations weights info reorder newcomm
 Dist_graph_create_adjacent: comm indegree sources sourceweights outdegree destinations destweights
     info reorder newcomm
+File_close File_sync: fh
 File_get_view: fh disp etype filetype datarep
+File_iread File_iread_all File_iread_shared File_iwrite File_iwrite_all File_iwrite_shared: fh buf count
+    datatype request
+File_iread_at File_iread_at_all File_iwrite_at File_iwrite_at_all: fh offset buf count datatype request
+File_open: comm filename amode info fh
+File_preallocate File_set_size: fh size
+File_read File_read_all File_read_ordered File_read_shared File_write File_write_all File_write_ordered
+    File_write_shared: fh buf count datatype status
+File_read_all_begin File_read_ordered_begin File_write_all_begin File_write_ordered_begin: fh buf count
+    datatype
+File_read_all_end File_read_at_all_end File_read_ordered_end File_write_all_end File_write_at_all_end
+    File_write_ordered_end: fh buf status
+File_read_at File_read_at_all File_write_at File_write_at_all: fh offset buf count datatype status
+File_read_at_all_begin File_write_at_all_begin: fh offset buf count datatype
+File_seek_shared: fh offset whence
+File_set_view: fh disp etype filetype datarep info
 Gather Scatter: sendbuf sendcount sendtype recvbuf recvcount recvtype root comm
 Gatherv: sendbuf sendcount sendtype recvbuf recvcounts displs recvtype root comm
 Get Put: origin_addr origin_count origin_datatype target_rank target_disp target_count
@@ -73,6 +90,7 @@ Pack: inbuf incount datatype outbuf outsize position comm
 Pack_external: datarep inbuf incount datatype outbuf outsize position
 Pack_external_size: datarep incount datatype size
 Pack_size: incount datatype comm size
+Parrived: request partition flag
 Precv_init: buf partitions count datatype source tag comm info request
 Probe: source tag comm status
 Psend_init: buf partitions count datatype dest tag comm info request
@@ -128,12 +146,17 @@ Wait: request status
 Waitall: count array_of_requests array_of_statuses
 Waitany: count array_of_requests indx status
 Win_allocate Win_allocate_shared: size disp_unit info comm baseptr win
+Win_complete Win_flush_all Win_flush_local_all Win_wait: win
 Win_create: base size disp_unit info comm win
 Win_create_dynamic: info comm win
+Win_fence: assert win
+Win_flush Win_flush_local: rank win
 Win_free Win_unlock_all: win
 Win_lock: lock_type rank assertion win
 Win_lock_all: assertion win
+Win_post Win_start: group assert win
 Win_shared_query: win rank size disp_unit baseptr
+Win_test: win flag
 Win_unlock: rank win
 """
 _MORE = ("request",), ("info", "request")
