@@ -30,6 +30,18 @@ def number_help(word: str) -> str:
         return "write an operator or a blank after the number; in `options`, sizes are written as 64KiB"
 
 
+def colon_help(behind: Sequence[Token], accepted: set[str]) -> str:
+    """Say what is written instead of a colon, by what stands before it."""
+    line = [one for one in behind if one.line == behind[-1].line]
+    if accepted == {"EQUAL", "NAME"}:
+        return "an option gets its value by `=`"
+    if "RANGE" in accepted:
+        return "a range is written with two dots:  0 .. 4"
+    if any(one.type in ("FOR", "WHILE", "IF", "ELSE") for one in line):
+        return "a block stands between `{` and `}`, without a `:`"
+    return "remove it; it is allowed only in strings and comments"
+
+
 def other_language(
     token: Token, behind: Sequence[Token], accepted: set[str], ahead: Sequence[Token]
 ) -> str | None:
@@ -71,11 +83,21 @@ def _loop(token: Token, line: list[Token], accepted: set[str], after: list[Token
         plain = [one.type for one in after[1:4:2]] == ["RANGE", "LBRACE"]
         bounds = text_of(after[:3]) if plain else "0 .. 3"
         return f"write `in` instead of `=`:  for {line[-1]} in {bounds}"
-    if "RANGE" not in accepted or "FOR" not in kinds:
+    if "FOR" not in kinds:
+        return None
+    start = len(kinds) - 1 - kinds[::-1].index("FOR")
+    counter = line[start + 1] if len(line) > start + 1 else "k"
+    if token in ("step", "by", ",") and "INFLIGHT" in accepted:
+        step, name = after[0] if after else "2", "j" if counter == "i" else "i"
+        return (
+            f"loops count by 1: shorten the range, and multiply in the body:  let {name} = {step} * {counter}"
+        )
+    if token.type == "RANGE" and "LPAR" in kinds[start:]:
+        return f"a range has no parentheses:  for {counter} in 0 .. 4"
+    if "RANGE" not in accepted:
         return None
     if token.type in ("DOT", "ELLIPSIS"):
         return "the bounds of a loop have two dots between them:  0 .. 4"
-    start = len(kinds) - 1 - kinds[::-1].index("FOR")
     if token.type == "LBRACE" and kinds[start + 1 : start + 3] == ["NAME", "IN"]:
         return f"a loop has two bounds:  for {line[start + 1]} in {_bounds(line[start + 3 :])}"
     return None

@@ -61,7 +61,6 @@ _HINTS = {
     "!": "write `not`",
     "^": "a power is written `**`",
     "?": CHOICE,
-    ":": "a block stands between `{` and `}`, and a range is written with two dots:  0 .. 4",
     "'": 'strings are written in double quotes: "…"',
 }
 _STRAY = "remove it; it is allowed only in strings and comments"
@@ -75,12 +74,17 @@ def unexpected(
     ahead: Sequence[Token] = (),
 ) -> Diagnostic:
     """Report a token that does not fit between others, where the bracket `opened` is open."""
-    from pse.language.syntax._habits import closes_nothing, number_help  # Ranks have no use for it.
+    from pse.language.syntax._habits import (
+        closes_nothing,
+        colon_help,
+        number_help,
+    )  # Ranks have no use for it.
 
     span, before = span_of(token), behind[-1] if behind else None
     if token.type == "STRAY":
         letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else _STRAY
         hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), letter)
+        hint = colon_help(behind, set(accepted)) if token.startswith(":") else hint
         return error_at("E0001", f"unexpected character `{_short(token)}`", span, help=hint)
     if token.type == "BADSTRING":
         return error_at(
@@ -167,7 +171,9 @@ def _missing(token: Token, before: Token | None, accepted: set[str]) -> str | No
     if token.type == "SIZE":
         return f"sizes with a unit are allowed only in `options`; write the bytes:  {read_size(token)}"
     if "LBRACE" in accepted:
-        return f"write `{{` before {_found(token)}"
+        return (
+            f"a block stands between `{{` and `}}`: write `{{` before {_found(token)}, `}}` behind the block"
+        )
     if accepted == {"INT"} and before is not None and before.type == "COVEN":
         return f"write the version of the language:  coven {LANGUAGE_VERSION}"
     if accepted == {"INT"}:
@@ -212,10 +218,7 @@ def _by_neighbours(
 def _by_number(
     token: Token, before: Token | None, accepted: set[str], following: Sequence[str]
 ) -> str | None:
-    """Recognise a loop with a step, and reals without digits on both sides of the point."""
-    if token in ("step", "by", ",") and "INFLIGHT" in accepted:
-        by = following[0] if following else "2"
-        return f"loops count by 1: shorten the range, and multiply in the body:  let i = {by} * k"
+    """Recognise reals without digits on both sides of the point."""
     if token.type == "DOT" and before is not None and before.type == "INT" and "RANGE" not in accepted:
         return f"a real number has digits behind the point:  {before}.0"
     if token.type == "DOT" and accepted >= _EXPRESSION and following and following[0].isdigit():
