@@ -451,7 +451,10 @@ def test_squares_of_the_matrix_stay_within_the_picture(small_trace, width):
 def test_ticks_of_narrow_axes_are_few_enough_to_be_read(small_trace, name):
     figure = views.draw(small_trace, name, width=4)
     figure.draw_without_rendering()
+    compared = 0
     for axes in figure.axes:
         shown = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
         inside = [box for box in shown if axes.bbox.x0 - 1 <= (box.x0 + box.x1) / 2 <= axes.bbox.x1 + 1]
         assert all(left.x1 < right.x0 for left, right in itertools.pairwise(inside))
+        compared += max(0, len(inside) - 1)
+    assert compared

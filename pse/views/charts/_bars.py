@@ -159,14 +159,15 @@ def _stack(axes: Axes, shown: Sequence[Share], count: int, room: float) -> None:
 def _group_labels(axes: Axes, groups: Sequence[str], what: str, room: float) -> None:
     """Name all bars, else every second, fifth, tenth and so on, as many as fit."""
     needed = (max(text_width(group, BODY) for group in groups) + 0.08) * len(groups)
-    step = next(step for step in _steps() if needed / step <= room)
+    step = next(step for step in round_steps() if needed / step <= room)
     places = list(range(0, len(groups), step))
     axes.set_xticks(places, [groups[place] for place in places], fontsize=BODY, family=FONT)
     axes.tick_params(axis="x", length=0 if step == 1 else 3)
     axes.set_xlabel(what, fontsize=BODY, color=INK, fontfamily=FONT)
 
 
-def _steps() -> list[int]:
+def round_steps() -> list[int]:
+    """How many labels may be passed over, so that those that are shown are of round numbers."""
     return [base * 10**power for power in range(8) for base in (1, 2, 5)]
 
 

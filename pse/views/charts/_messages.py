@@ -20,6 +20,7 @@ from pse.analysis import message_tables
 from pse.text import size_text, time_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
+from pse.views.charts._bars import round_steps
 from pse.views.core._figure import (
     BODY,
     FONT,
@@ -247,16 +248,12 @@ def _powers(low: float, high: float, base: int) -> list[float]:
 
 def _labels(shown: Sequence[Row], step: int) -> list[tuple[float, str]]:
     """Names of cells, as many as can be read: of all ranks, or of every n-th."""
-    every = next(size for size in _steps() if len(shown) / size <= 24)
+    every = next(size for size in round_steps() if len(shown) / size <= 24)
     known = shown[::every]
     short = [row.group or str(row.rank) for row in known]
     tell = every > 1 and len(set(short)) == len(known)  # Of many threads of a processor they don't.
     names = short if tell else [row.label for row in known]
     return [(place * every / step, name) for place, name in enumerate(names)]
-
-
-def _steps() -> list[int]:
-    return [base * 10**power for power in range(8) for base in (1, 2, 5)]
 
 
 def _is_turned(labels: Sequence[tuple[float, str]], side: float, cells: int) -> bool:

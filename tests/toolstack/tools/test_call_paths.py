@@ -110,8 +110,9 @@ def test_a_rank_that_ends_in_mid_region_leaves_what_it_was_in(stacked, configure
 
 def test_functions_can_be_left_out(stacked, configured, directory):
     assert stacked(1, configured("functions no"), PROGRAMS / "regions.py").code == 0
-    trace = pse.trace.open(directory)
-    assert all(name.startswith("MPI_") for name in trace.routine_calls()[1])
+    names = pse.trace.open(directory).routine_calls()[1]
+    assert len(names) > 1
+    assert all(name.startswith("MPI_") for name in names)
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
