@@ -42,9 +42,11 @@ def main() -> None:
 
 
 def _be_rank() -> int:
-    from pse.runtime.supervise import MonitorHandle, find_launcher, local_rank
+    from pse.runtime.supervise import MonitorHandle, die_with_mpiexec, find_launcher, local_rank
 
     launcher = find_launcher()
+    if launcher is not None:
+        die_with_mpiexec()
     if any(word.startswith(("--tools", "--sanitize")) for word in sys.argv):
         from pse.cli._run_options import restart_with_preloads
 

@@ -6,10 +6,13 @@ import re
 import shutil
 import signal
 import sys
+import tempfile
 import time
 
 import pytest
 from pse_testing.jobs import LONG, PROGRAMS, Job, bare, has_open_mpi, launched, rank_variable
+
+from pse.runtime.supervise._cleanup import remove_leaked, remove_session
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -359,13 +362,33 @@ def test_a_program_whose_name_is_not_text_runs(tmp_path):
     assert "caf\\udce9.coven: " in job.out
 
 
-def test_the_launcher_killed_takes_everything_along():
-    job = Job(launched(*LONG))
-    job.wait_for_words("running faulty.coven")
+@pytest.mark.parametrize("moment", ["in mid-run", *nightly("while ranks start")])
+def test_the_launcher_killed_takes_everything_along(moment):
+    job = Job(launched(*LONG, "-D", "python=8"))
     job.wait_for_ranks(5)
+    if moment == "in mid-run":
+        job.wait_for_words("well on the way", "out")
     job.hit(job.process.pid, signal.SIGKILL)
     job.wait()
     assert job.seconds < LIMIT
+
+
+@pytest.mark.skipif(not has_open_mpi(), reason="a process manager ends the ranks of other MPIs")
+def test_ranks_do_not_outlive_the_launcher_and_mpiexec_killed_together(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", os.environ["TMPDIR"])
+    began = time.time()
+    job = Job(launched(*LONG, "-D", "python=8"))
+    job.wait_for_words("well on the way", "out")
+    mpiexec = job.mpiexec(job.wait_for_ranks(5)[0])
+    os.kill(mpiexec, signal.SIGSTOP)  # So it can't end them when the launcher is gone.
+    os.kill(job.process.pid, signal.SIGKILL)
+    os.kill(mpiexec, signal.SIGKILL)
+    killed = time.monotonic()
+    job.wait()
+    while job.processes():
+        assert time.monotonic() - killed < LIMIT
+    remove_session(mpiexec)  # Nobody lived to do it.
+    remove_leaked(began)
 
 
 @pytest.mark.alone

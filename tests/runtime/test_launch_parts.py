@@ -80,7 +80,7 @@ def test_the_descriptor_of_hydra_is_told_from_those_of_other_launchers(monkeypat
 
 
 def test_without_a_word_the_defaults_hold():
-    assert resolve((), (), THREADS) == Options(True, "auto", 65536, 2, {})
+    assert resolve((), (), THREADS) == Options(True, "auto", "auto", 65536, 2, {})
 
 
 def test_the_command_line_wins_over_the_program_and_threads_over_all():

@@ -32,7 +32,6 @@ from pse.emulate.results._results import Results
 from pse.errors import PseError, RunError, UsageError
 from pse.files import explained
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
-from pse.runtime.supervise import die_with_parent
 from pse.text import count_text
 
 PREPARED = ".json"
@@ -216,7 +215,7 @@ def _launch(configuration: Configuration, launch: int, directory: str, hosts: Ho
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=die_with_parent,
+        preexec_fn=mpiexec.die_with_starter,
         text=True,
         errors="replace",
     )

@@ -206,7 +206,7 @@ class _JobRun:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # A terminal's Ctrl-C is for the launcher alone, which passes it on.
-                preexec_fn=processes.die_with_parent,
+                preexec_fn=mpiexec.die_with_starter,
             )
         except OSError as error:
             raise RunError(

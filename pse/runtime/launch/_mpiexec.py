@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pse.errors import RunError, UsageError
+from pse.runtime.supervise._processes import die_with_parent
 
 if TYPE_CHECKING:
     from pse.program import Placement
@@ -63,6 +65,13 @@ class Mpiexec:
     path: str
     hydra: bool
     intel: bool = False
+
+    def die_with_starter(self) -> None:
+        """Have the kernel end it when its starter dies (to be called in the child, before exec).
+
+        Killed, Open MPI's could neither end its ranks nor remove its files.
+        """
+        die_with_parent(signal.SIGKILL if self.hydra else signal.SIGTERM)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from ._error_format import exit_code_of as exit_code_of, print_error as print_er
 from ._launcher_records import find_launcher as find_launcher
 from ._monitor_handle import MonitorHandle as MonitorHandle
 from ._processes import (
-    die_with_parent as die_with_parent,
+    die_with_mpiexec as die_with_mpiexec,
     inside_mpi_job as inside_mpi_job,
     local_rank as local_rank,
     own_rank as own_rank,

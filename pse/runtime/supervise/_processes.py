@@ -174,7 +174,7 @@ def find_mpiexec(start: int) -> int | None:
     """
     pid: int | None = start
     for _ in range(_ANCESTORS):
-        if pid is None or _command(pid).partition(".")[0] in LAUNCHERS:
+        if pid is None or _is_mpiexec(pid):
             return pid
         pid = parent(pid)
     return None
@@ -272,15 +272,32 @@ def adopt_orphans(on: bool) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0)
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies (to be called in the child, before exec).
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when its parent dies; a program that it executes keeps that.
+
+    Parameters
+    ----------
+    number : int, optional
+        The signal.
 
     Examples
     --------
     >>> import subprocess
     >>> process = subprocess.Popen(["sleep", "60"], preexec_fn=die_with_parent)  # doctest: +SKIP
     """
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def die_with_mpiexec() -> None:
+    """Have the kernel kill this rank when mpiexec dies, if mpiexec has started it, as Open MPI's does.
+
+    Ranks of Open MPI that are past MPI_Init outlive it.  Those of MPICH are ended by their process manager.
+    """
+    above = os.getppid()
+    if _is_mpiexec(above):
+        die_with_parent()
+        if os.getppid() != above:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _listed_children(pid: int) -> list[int]:
@@ -320,6 +337,10 @@ def command_line(pid: int) -> str:
         words = file.read().rstrip(b"\0").replace(b"\0", b" ")
     line = words.decode(errors="backslashreplace") or _command(pid)
     return line if len(line) <= _LINE else f"{line[:_LINE]}…"
+
+
+def _is_mpiexec(pid: int) -> bool:
+    return _command(pid).partition(".")[0] in LAUNCHERS
 
 
 def _command(pid: int) -> str:
