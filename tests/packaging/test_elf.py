@@ -30,6 +30,8 @@ REGIONS = {
 }
 """What the tool `trace` gives to programs that say where their regions are."""
 EXTENSIONS = sorted(Path(pse.__file__).parent.rglob("*.so"))
+OWN_LIBRARIES = {path.name: path for path in EXTENSIONS if path.name.startswith("lib")}
+"""What the tools of MPI share, whatever the MPI: beside them, in a directory of its own."""
 
 
 def exported(path: Path) -> set[str]:
@@ -43,8 +45,10 @@ def test_there_are_extensions():
 @pytest.mark.parametrize("path", EXTENSIONS, ids=lambda path: path.name)
 def test_extension_is_self_contained(path):
     shared = elf.read(path)
-    assert set(shared.paths) <= {"$ORIGIN"}
-    assert [name for name in shared.needed if not name.startswith(SYSTEM_LIBRARIES)] == []
+    own = OWN_LIBRARIES.keys() & set(shared.needed)
+    assert set(shared.paths) <= {"$ORIGIN", *("$ORIGIN/../lib" for _ in own)}
+    assert all((path.parent / "../lib" / name).exists() for name in own)
+    assert [name for name in {*shared.needed} - own if not name.startswith(SYSTEM_LIBRARIES)] == []
 
 
 @pytest.mark.parametrize("path", EXTENSIONS, ids=lambda path: path.name)
@@ -53,6 +57,9 @@ def test_extension_exports_its_entry_point_only(path):
     if path.parent.name == "tools":
         allowed = {"pse_tool_start", "pse_tool_end"} | (REGIONS if path.stem == "trace" else set())
         assert {name for name in names if not name.startswith("MPI")} <= allowed
+    elif path.name in OWN_LIBRARIES:
+        assert names
+        assert all(name.startswith(f"{path.stem.removeprefix('lib')}_") for name in names)
     else:
         assert names == {f"PyInit_{path.name.split('.')[0]}"}
 
