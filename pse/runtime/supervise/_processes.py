@@ -292,6 +292,11 @@ def die_with_mpiexec() -> None:
     """Have the kernel kill this rank when mpiexec dies, if mpiexec has started it, as Open MPI's does.
 
     Ranks of Open MPI that are past MPI_Init outlive it.  Those of MPICH are ended by their process manager.
+
+    Examples
+    --------
+    >>> from pse.runtime.supervise import die_with_mpiexec
+    >>> die_with_mpiexec()  # Nothing changes: mpiexec has not started this process.
     """
     above = os.getppid()
     if _is_mpiexec(above):
