@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -23,6 +23,7 @@ from pse.toolstack._wrappers import wrappers
 ROOT = Path(__file__).parents[1]
 CEXT = ROOT / "cext"
 TOOLS = CEXT / "toolstack/tools"
+FILE_CEILING = 21
 PREFIXES = {
     "arena": ("pse_arena_",),
     "backoff": ("pse_backoff_", "pse_clock_"),
@@ -217,6 +218,13 @@ def test_types_have_names_of_their_own():
         for name in TYPE.findall(code(path)):
             names[name].append(str(path.relative_to(CEXT)))
     assert not {name: places for name, places in names.items() if len(places) > 1}
+
+
+def test_folders_are_no_larger_than_a_reader_can_see_at_once():
+    files = [path for path in CEXT.rglob("*") if path.is_file()]
+    sizes = Counter(str(path.parent.relative_to(CEXT)) for path in files)
+    crowded = {folder: size for folder, size in sizes.items() if size > FILE_CEILING}
+    assert not crowded
 
 
 def test_rooms_have_a_prefix_each():

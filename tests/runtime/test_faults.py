@@ -293,7 +293,7 @@ def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
 @needs_process_manager
 def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     job = Job(launched(*LONG))
-    proxy = job.parent(next(iter(job.wait_for_ranks(4).values())))
+    proxy = job.parent(next(iter(job.wait_for_ranks(1).values())))
     job.hit(proxy, signal.SIGKILL)
     assert job.wait() == 3
     assert job.seconds < LIMIT
