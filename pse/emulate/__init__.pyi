@@ -56,6 +56,7 @@ from .results._results import (
     ResultsError as ResultsError,
     check_target as check_target,
 )
+from .statistics._bootstrap import launch_interval as launch_interval
 from .statistics._comparison import Comparison as Comparison, Difference as Difference, compare as compare
 from .statistics._disturbances import Disturbance as Disturbance, disturbances as disturbances
 from .statistics._prediction import (

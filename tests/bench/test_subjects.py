@@ -58,8 +58,16 @@ SMALL = {
     "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 6),
     "tracing": (
         tracing,
-        tracing.Sizes(batches=2, rounds=10, heat=16, heat_steps=2, spectrum=16, python=16),
-        5,
+        tracing.Sizes(
+            batches=2,
+            rounds=10,
+            heat=16,
+            heat_steps=2,
+            spectrum=16,
+            mpi4py={"heat": (2, 16), "spectrum": (2, 16), "farm": (2, 10)},
+            launches=1,
+        ),
+        13,
     ),
     "coopwait": (coopwait, coopwait.Sizes(batches=1, rounds=20, crowded=3), 3),
     "recording": (
@@ -71,7 +79,14 @@ SMALL = {
     "analyze": (
         analyze,
         analyze.Sizes(
-            events=20_000, ranks=(1, 3), batches=2, steps=10, counted_events=20_000, counted_ranks=(1, 2, 3)
+            events=20_000,
+            ranks=(1, 3),
+            batches=2,
+            steps=10,
+            runs=1,
+            counted_events=20_000,
+            counted_ranks=(1, 2, 3),
+            counted_jobs=1,
         ),
         7,
     ),

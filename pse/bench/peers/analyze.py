@@ -1,4 +1,4 @@
-"""Ranks that analyze a trace together; prints seconds, and the most that one computed, and sent, by kind."""
+"""Ranks that analyze a trace together; prints seconds, the most that one sent, and what each computed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def main() -> None:
     most = np.empty(len(sent))
     taken = time.perf_counter() - begin
     world.Allreduce(np.array(sent, float), most, MPI.MAX)
+    works = world.gather(sent.work)
     if world.rank == 0:
-        print(json.dumps({"seconds": taken, **dict(zip(sent._fields, most.tolist(), strict=True))}))
+        found = dict(zip(sent._fields, most.tolist(), strict=True))
+        print(json.dumps({"seconds": taken, **found, "works": works}))
 
 
 if __name__ == "__main__":

@@ -4,21 +4,29 @@ An event: rounds of calls through the stack and past it, in turn in one process,
 an empty layer; the trace says how many events a round has.  Together: two MPI programs run without tools,
 with each tool and with both; what both cost is set beside what each costs alone.
 
-Call paths: what the same rounds add to a call of MPI, whose callers ``trace`` finds on the stack; and a
-program of mpi4py, with all its functions recorded and without tools.
+Call paths: what the same rounds add to a call of MPI, whose callers ``trace`` finds on the stack.
+
+Programs of mpi4py, with all their functions recorded, are launched often: under ``trace``, under a stack
+without tools, and without a stack twice (`PairedLaunches`).
 """
 
 from __future__ import annotations
 
 import functools
+import json
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
+
 from pse.bench._figures import Against, Figure
+from pse.bench._paired_launches import PairedLaunches, interval_text
 from pse.bench._running import Samples, finish, in_turn, ratios, start, stop
 from pse.bench.subjects.tools import compiled, linked
 from pse.errors import RunError
@@ -38,11 +46,18 @@ _STACKS: dict[str, tuple[str, ...]] = {
     "trace": ("trace",),
     "both": ("profile", "trace"),
 }
+_MPI4PY = {"heat": "heat conduction", "spectrum": "2-D FFTs", "farm": "a task farm"}
+_BATCHES = 20
+_START = "start"
+"""What a launch takes beside its steps: to start, and to end."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Batches in one process, rounds of calls in one; points of a plate's or frame's side, and its steps."""
+    """Batches in one process, rounds of calls in one; points of a plate's or frame's side, and its steps.
+
+    Of programs of mpi4py, points and steps, and in how many rounds of a repetition they are launched.
+    """
 
     batches: int = 100
     rounds: int = 300
@@ -50,8 +65,10 @@ class Sizes:
     heat_steps: int = 10
     spectrum: int = 256
     spectrum_steps: int = 1
-    python: int = 1024
-    python_steps: int = 3
+    mpi4py: Mapping[str, tuple[int, int]] = field(
+        default_factory=lambda: {"heat": (30, 512), "spectrum": (20, 128), "farm": (20, 10_000)}
+    )
+    launches: int = 4
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
@@ -64,16 +81,19 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         measurers += [
             functools.partial(bed.program, program, stack) for program in _PROGRAMS for stack in _STACKS
         ]
-        measurers += [functools.partial(bed.program, "python", stack) for stack in ("none", "trace")]
-        return _figures(in_turn(repeats, measurers, say))
+        programs = [_Mpi4pyProgram(name, bed) for name in _MPI4PY]
+        samples = in_turn(repeats, [*measurers, *(program.measure for program in programs)], say)
+        return [*_figures(samples), *(figure for program in programs for figure in program.figures())]
 
 
 def _figures(samples: Samples) -> list[Figure]:
     of_round = zip(samples["added trace"], samples["added layer"], samples["events"], strict=True)
     event = tuple((traced - empty) / events for traced, empty, events in of_round)
     calls = Against("the calls themselves, by event", "ns", ratios(samples["calls"], samples["events"]))
-    figures = [Figure("trace adds to an event, above an empty layer", "ns", "<=", 100.0, event, calls)]
-    figures += _call_paths(samples)
+    figures = [
+        Figure("trace adds to an event, above an empty layer", "ns", "<=", 100.0, event, calls),
+        _of_call(samples),
+    ]
     for program, title in _PROGRAMS.items():
         alone, profile, trace, both = (samples[f"{program} {stack}"] for stack in _STACKS)
         apart = [p + t - a for a, p, t in zip(alone, profile, trace, strict=True)]
@@ -83,19 +103,11 @@ def _figures(samples: Samples) -> list[Figure]:
     return figures
 
 
-def _call_paths(samples: Samples) -> list[Figure]:
+def _of_call(samples: Samples) -> Figure:
     rounds = zip(samples["added trace"], samples["added layer"], strict=True)
     call = tuple((traced - empty) / _CALLS for traced, empty in rounds)
     calls = Against("the calls themselves", "ns", tuple(sample / _CALLS for sample in samples["calls"]))
-    bare, traced = samples["python none"], samples["python trace"]
-    longer = tuple(100 * (ratio - 1) for ratio in ratios(traced, bare))
-    name = f"heat conduction in mpi4py, {RANKS} ranks: longer with trace and all call paths"
-    return [
-        Figure("trace with callers adds to a call of MPI", "ns", "<=", 200.0, call, calls),
-        Figure(
-            name, "%", "<=", 2.0, longer, Against("without tools, a step", "µs", tuple(bare), tuple(traced))
-        ),
-    ]
+    return Figure("trace with callers adds to a call of MPI", "ns", "<=", 200.0, call, calls)
 
 
 class _Bed:
@@ -108,8 +120,6 @@ class _Bed:
             name: [str(compiled(self.mpi, f"{name}.c", directory / name, flags))]
             for name in ("events", *_PROGRAMS)
         }
-        script = resources.files("pse.bench") / "stack" / "heat.py"
-        self.programs["python"] = [sys.executable, str(script)]
         self.layer = compiled(
             self.mpi, "layer.c", directory / "layer.so", ["-DPAD=16", '-DPAD_TEXT="16"', "-shared"]
         )
@@ -118,7 +128,8 @@ class _Bed:
     def events(self, tool: str) -> dict[str, float]:
         """Measure rounds of calls under a tool: what it adds, and how many events it writes."""
         rounds = self.sizes.batches * self.sizes.rounds
-        words = self._run([], "events", (tool,), self.sizes.batches, self.sizes.rounds)
+        program = [*self.programs["events"], str(self.sizes.batches), str(self.sizes.rounds)]
+        words = self._run([], program, self.variables((tool,))).split()
         found = {f"added {tool}": float(words[0]) - float(words[1])}
         if tool == "trace":
             found["calls"] = float(words[1])
@@ -128,20 +139,30 @@ class _Bed:
     def program(self, name: str, stack: str) -> dict[str, float]:
         """Measure a program under a stack of tools: µs of a step at rank 0."""
         side, steps = getattr(self.sizes, name), getattr(self.sizes, f"{name}_steps")
-        launcher = [find_mpiexec().path, "-n", str(RANKS)]
-        time, result = self._run(launcher, name, _STACKS[stack], self.sizes.batches, steps, side)
-        if self.results.setdefault(name, result) != result:
-            raise RunError(f"{name} gave {result} with tools {stack}, but {self.results[name]} before")
-        return {f"{name} {stack}": float(time) / 1000}
+        variables = self.variables(_STACKS[stack]) if _STACKS[stack] else {}
+        words = [*self.programs[name], str(self.sizes.batches), str(steps), str(side)]
+        took, result = self.launch(words, variables).split()
+        self.check_result(name, result)
+        return {f"{name} {stack}": float(took) / 1000}
 
-    def _run(self, launcher: Sequence[str], program: str, tools: Sequence[str], *sizes: int) -> list[str]:
-        variables = environment(str(self._configuration(tools)), self.mpi) if tools else {}
+    def check_result(self, name: str, result: str) -> None:
+        """Refuse what differs from what the program computed before."""
+        if self.results.setdefault(name, result) != result:
+            raise RunError(f"{name} gave {result}, but {self.results[name]} before, with other tools")
+
+    def launch(self, program: Sequence[str], variables: Mapping[str, str]) -> str:
+        """Run a program on all ranks, with these variables; gives what it printed."""
+        return self._run([find_mpiexec().path, "-n", str(RANKS)], program, variables)
+
+    def variables(self, tools: Sequence[str]) -> Mapping[str, str]:
+        """Give the variables of a stack with these tools, or with none."""
+        return environment(str(self._configuration(tools)), self.mpi)
+
+    def _run(self, launcher: Sequence[str], program: Sequence[str], variables: Mapping[str, str]) -> str:
         given = [f"{name}={value}" for name, value in variables.items()]
-        process = start(
-            [*launcher, "env", *given, *self.programs[program], *map(str, sizes)], str(self.directory)
-        )
+        process = start([*launcher, "env", *given, *program], str(self.directory))
         try:
-            return finish(f"the program {program}", process).split()
+            return finish(f"the program {Path(program[0]).name}", process)
         finally:
             stop(process)
 
@@ -151,6 +172,59 @@ class _Bed:
             "profile": f"module profile\nargument output {self.directory}/report\n",
             "trace": f"module trace\nargument directory {self.directory}/trace\n",
         }
-        configuration = self.directory / "tools.conf"
+        configuration = self.directory / f"{'+'.join(tools) or 'none'}.conf"
         configuration.write_text("".join(lines[tool] for tool in tools))
         return configuration
+
+
+class _Mpi4pyProgram:
+    """A program of mpi4py: launched without tools, with a stack that has none, and with `trace`."""
+
+    def __init__(self, name: str, bed: _Bed) -> None:
+        self._name, self._bed = name, bed
+        scripts = bed.directory / "mpi4py"  # what is installed with Python is not recorded
+        with resources.as_file(resources.files("pse.bench") / "stack" / "mpi4py_programs") as shipped:
+            shutil.copytree(shipped, scripts, dirs_exist_ok=True)
+        steps, points = bed.sizes.mpi4py[name]
+        self._words = [sys.executable, f"{scripts}/{name}.py", str(_BATCHES), str(steps), str(points)]
+        ways = {"empty": bed.variables(()), "trace": bed.variables(("trace",))}
+        self._launches = PairedLaunches(
+            functools.partial(self._launch, {}),
+            {way: functools.partial(self._launch, variables) for way, variables in ways.items()},
+        )
+
+    def _launch(self, variables: Mapping[str, str]) -> dict[str, float]:
+        """Give µs of a step, CPU µs of all ranks for it, and ms that the launch took beside its steps."""
+        begin = time.perf_counter()
+        printed = self._bed.launch(self._words, {"OMP_NUM_THREADS": "1", **variables})
+        took = time.perf_counter() - begin
+        found: dict[str, float] = json.loads(printed)
+        self._bed.check_result(f"{self._name} with mpi4py", f"{found['result']:.9g}")
+        return {"wall": found["wall"], "cpu": found["cpu"], _START: 1e3 * (took - found["all"])}
+
+    def measure(self) -> dict[str, float]:
+        """Launch it in all ways; what was measured stays here."""
+        self._launches.launch(self._bed.sizes.launches)
+        return {}
+
+    def figures(self) -> list[Figure]:
+        """Give how much longer its steps take, and how much more its ranks work."""
+        start = self._launches.added("trace", _START)
+        more = f"{_MPI4PY[self._name]} in mpi4py, {RANKS} ranks: with trace and all call paths"
+        return [
+            self._figure(f"{more} (starts and ends {start:.0f} ms longer), longer", "wall"),
+            self._figure(f"{more}, CPU time of all ranks", "cpu"),
+            self._figure(f"{more}, longer than with a stack without tools", "wall", over="empty"),
+        ]
+
+    def _figure(self, name: str, quantity: str, over: str | None = None) -> Figure:
+        launches = self._launches
+        percents = launches.more("trace", quantity, over)
+        shown = f"{name}; of the median {interval_text(percents)}"
+        beside = f"without tools, a step; beside itself {interval_text(launches.control(quantity))}"
+        against = Against(beside, "µs", self._medians(launches.plain(quantity)))
+        return Figure(shown, "%", "<=", 2.0, self._medians(percents), against)
+
+    def _medians(self, launched: Sequence[float]) -> tuple[float, ...]:
+        """Give the median of each repetition."""
+        return tuple(np.median(np.reshape(launched, (-1, self._bed.sizes.launches)), axis=1).tolist())

@@ -39,7 +39,28 @@ def percentile_interval(found: Floats, launches: int, confidence: float = 0.95) 
 def launch_interval(
     launched: Sequence[float | np.floating], statistic: Callable[..., Floats], seed: int = 0
 ) -> Interval:
-    """Give the interval of a statistic of a number per launch; None if launches are too few."""
+    """Give the 95 % interval of a statistic of a number per launch, by bootstrap.
+
+    Parameters
+    ----------
+    launched : sequence of float
+        A number of each launch.
+    statistic : callable
+        Takes an array and its ``axis``, as `numpy.median` does.
+    seed : int
+        Of what is drawn.
+
+    Returns
+    -------
+    tuple of (float, float) or None
+        The interval; None if launches are too few.
+
+    Examples
+    --------
+    >>> low, high = pse.ace.launch_interval([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], np.median)
+    >>> 1.0 <= low < 1.25 < high <= 1.5
+    True
+    """
     if len(launched) < LEAST_LAUNCHES:
         return None
     drawn = np.array(launched, float)[draw_launches(len(launched), seed=seed)]

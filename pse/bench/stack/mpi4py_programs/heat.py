@@ -1,17 +1,16 @@
 """Heat conduction on a plate, its rows spread over ranks, as programs of mpi4py are written.
 
-``heat.py BATCHES STEPS SIDE`` prints the median of batches in ns a step, and the heat that is left.
+``heat.py BATCHES STEPS SIDE``
 """
 
 from __future__ import annotations
 
-import statistics
 import sys
-import time
 
 import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
+from steps import measure
 
 Plate = npt.NDArray[np.float64]
 world = MPI.COMM_WORLD
@@ -40,28 +39,20 @@ def heat(plate: Plate) -> float:
     return total
 
 
-def step(plate: Plate, other: Plate) -> tuple[Plate, Plate]:
-    """Go on by one step; give the plates in their new roles."""
-    exchange(plate)
-    relax(plate, other)
-    heat(other)
-    return other, plate
-
-
 def main(batches: int, steps: int, side: int) -> None:
-    """Measure all batches."""
-    plate, other = np.zeros((2, side // world.size + 2, side))
-    plate[:, 0] = other[:, 0] = 1
-    took = []
-    for _ in range(batches):
-        world.Barrier()
-        begin = time.perf_counter_ns()
-        for _ in range(steps):
-            plate, other = step(plate, other)
-        took.append((time.perf_counter_ns() - begin) / steps)
-    total = heat(plate)
-    if world.rank == 0:
-        print(statistics.median(took), total)
+    """Warm a plate from its left border."""
+    plates = np.zeros((2, side // world.size + 2, side))
+    plates[:, :, 0] = 1
+    now, then = plates
+
+    def step() -> float:
+        nonlocal now, then
+        exchange(now)
+        relax(now, then)
+        now, then = then, now
+        return heat(now)
+
+    measure(step, batches, steps)
 
 
 main(*map(int, sys.argv[1:]))
