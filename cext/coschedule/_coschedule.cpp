@@ -223,12 +223,12 @@ std::vector<Piece> pieces_of(const Pieces &given)
 }
 
 // A call of a collective operation.  `reduction`: the address of MPI_Reduce_local, the handles of type and
-// operation, and the bytes of an element.
+// operation, the bytes of an element, and what type and operation mean on every rank.
 class Collected
 {
   public:
     Collected(int operation, int32_t root, const py::object &data, const py::object &target,
-              const Pieces &pieces, const Pieces &targets, const std::array<uint64_t, 4> &reduction,
+              const Pieces &pieces, const Pieces &targets, const std::array<uint64_t, 5> &reduction,
               bool blocking)
         : from_(data, false), into_(target, true), what_{static_cast<pse_bcs_collective>(operation),
                                                          root,
@@ -238,7 +238,8 @@ class Collected
                                                          pieces_of(pieces),
                                                          blocking}
     {
-        call_.reduction = {reinterpret_cast<void *>(reduction[0]), reduction[1], reduction[2], reduction[3]};
+        call_.reduction = {reinterpret_cast<void *>(reduction[0]), reduction[1], reduction[2], reduction[3],
+                           static_cast<uint32_t>(reduction[4])};
         call_.target = pieces_of(targets);
     }
     uint64_t bytes() const
@@ -258,7 +259,7 @@ class Collected
 
 py::object collective(Engine &engine, int operation, int32_t root, const py::object &data,
                       const py::object &target, const Pieces &pieces, const Pieces &targets,
-                      const std::array<uint64_t, 4> &reduction)
+                      const std::array<uint64_t, 5> &reduction)
 {
     Collected call(operation, root, data, target, pieces, targets, reduction, true);
     Noted noted(engine, PSE_BCS_FIRST_BLOCKING + static_cast<uint32_t>(operation), true, call.bytes());
@@ -267,7 +268,7 @@ py::object collective(Engine &engine, int operation, int32_t root, const py::obj
 
 std::optional<uint32_t> icollective(Engine &engine, int operation, int32_t root, const py::object &data,
                                     const py::object &target, const Pieces &pieces, const Pieces &targets,
-                                    const std::array<uint64_t, 4> &reduction)
+                                    const std::array<uint64_t, 5> &reduction)
 {
     Collected call(operation, root, data, target, pieces, targets, reduction, false);
     Noted noted(engine, PSE_BCS_FIRST_IMMEDIATE + static_cast<uint32_t>(operation), false, call.bytes());

@@ -1,6 +1,5 @@
 #include "engine.hpp"
 
-#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,10 +12,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
-#include <ctime>
 #include <system_error>
+
+#include "shared_memory.hpp"
+#include "stepping/observer.hpp"
 
 namespace pse::coschedule
 {
@@ -27,16 +27,12 @@ namespace
 // not wake the engine first.
 constexpr int linger = 8;
 constexpr uint32_t leader = 0;
+constexpr uint64_t look_for_stepper = 500000000; // ns
 
-void futex_wait(std::atomic<uint32_t> &word, uint32_t seen)
+Options stepped(Options options)
 {
-    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT, seen, nullptr, nullptr, 0);
-}
-
-void futex_wake(std::atomic<uint32_t> &word)
-{
-    word.fetch_add(1);
-    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    options.logged = kept_decisions(options.logged);
+    return options;
 }
 
 void check(int result, const char *what)
@@ -62,7 +58,8 @@ void set_context(Descriptor &one, const Context &context)
 
 } // namespace
 
-// The segment's lock.  A rank that died with it has left things half done: the layer fails.
+// The segment's lock.  A rank that died with it has left things half done: the layer fails.  An observer
+// only reads.
 class Lock
 {
   public:
@@ -74,7 +71,8 @@ class Lock
         int result = pthread_mutex_lock(&shared_.lock);
         if (result == EOWNERDEAD) {
             pthread_mutex_consistent(&shared_.lock);
-            engine_.protocol_.fail(PSE_BCS_FAILURE_DEAD, shared_.holder, none);
+            if (shared_.holder != none)
+                engine_.protocol_.fail(PSE_BCS_FAILURE_DEAD, shared_.holder, none);
         }
         shared_.holder = engine_.me_;
     }
@@ -91,12 +89,14 @@ class Lock
 using Guard = std::unique_lock<Lock>;
 
 Engine::Engine(const Options &options, const pse_bcs_match *replay)
-    : segment_(new Segment(options)), protocol_(*segment_, *this), transfer_(*segment_, leader)
+    : segment_(new Segment(stepped(options))), protocol_(*segment_, *this), transfer_(*segment_, leader)
 {
     check(pse_bcs_bells_create(&bells_, options.ranks), "make the doorbells of ranks");
     std::copy_n(replay, options.replayed, segment_->replay());
     segment_->shared().origin = pse_clock();
+    segment_->shared().sender = leader;
     enter(leader);
+    announce(*segment_);
 }
 
 Engine::Engine(pid_t process, int segment, int bells, uint32_t rank)
@@ -157,7 +157,12 @@ void Engine::leave()
         return;
     protocol_.leave(me_);
     pse_bcs_bells_leave(bells_, me_);
-    if (protocol_.is_quiescent())
+    Shared &shared = segment_->shared();
+    if (shared.sender == me_) { // The next one who needs strobes sends them.
+        shared.sender = none;
+        shared.armed.store(0);
+    }
+    if (protocol_.may_begin() && protocol_.is_quiescent())
         protocol_.settle();
 }
 
@@ -166,8 +171,10 @@ Engine::~Engine()
     leave();
     stopping_.store(true);
     futex_wake(segment_->rank(me_).helper);
-    if (strobes_.joinable())
+    if (strobes_.joinable()) {
         futex_wake(segment_->shared().strobe);
+        futex_wake(segment_->shared().permits);
+    }
     if (stop_event_ >= 0)
         eventfd_write(stop_event_, 1);
     for (std::thread *thread : {&strobes_, &helper_, &watcher_})
@@ -193,8 +200,24 @@ void Engine::helper(uint32_t rank)
 
 void Engine::strobe()
 {
-    if (!segment_->shared().armed.exchange(1))
-        futex_wake(segment_->shared().strobe);
+    Shared &shared = segment_->shared();
+    if (shared.sender == none && !segment_->rank(me_).left) {
+        shared.sender = me_;
+        strobes_ = start(&Engine::send_strobes);
+    }
+    if (!shared.armed.exchange(1))
+        futex_wake(shared.strobe);
+}
+
+// A slice that a rank needs now, and what is decided when all are blocked after it.  In strict mode, and when
+// none may begin yet, it is the strobe sender's.
+void Engine::begin_slice()
+{
+    if (segment_->options().strict || !protocol_.may_begin())
+        return strobe();
+    protocol_.run_slice(0);
+    if (protocol_.is_quiescent())
+        protocol_.settle();
 }
 
 bool Engine::has_room(bool collective) const
@@ -232,7 +255,7 @@ uint32_t Engine::posted(uint32_t index, bool blocking, bool background)
     if (blocking || segment_->options().strict)
         return index;
     if (wanted)
-        protocol_.run_slice(0);
+        begin_slice();
     else if (background)
         strobe();
     return index;
@@ -304,7 +327,7 @@ uint32_t Engine::collective(const Collection &what, Call call)
 {
     Lock lock(*this);
     Guard guard(lock);
-    auto combines = static_cast<int32_t>(call.reduction.operation ^ call.reduction.type);
+    auto combines = static_cast<int32_t>(call.reduction.meaning);
     uint32_t index = describe(PSE_BCS_KIND_COLLECTIVE, what.root, combines, what.data, what.bytes);
     if (index == none)
         return none;
@@ -368,12 +391,7 @@ void Engine::go_away()
         continue;
     segment_->rank(me_).waits = Wait::away;
     protocol_.block(me_);
-    if (segment_->options().strict)
-        strobe();
-    else
-        protocol_.run_slice(0);
-    if (!segment_->options().strict && protocol_.is_quiescent())
-        protocol_.settle();
+    begin_slice();
 }
 
 void Engine::come_back()
@@ -455,12 +473,7 @@ pse_bcs_outcome Engine::sleep(Guard &guard)
     if (!protocol_.block(me_))
         return PSE_BCS_WAIT_COMPLETE;
     uint32_t seen = pse_bcs_bells_read(bells_, me_);
-    if (segment_->options().strict)
-        strobe();
-    else
-        protocol_.run_slice(0);
-    if (!segment_->options().strict && mine.blocked.load() && protocol_.is_quiescent())
-        protocol_.settle();
+    begin_slice();
     bool ends = segment_->options().strict && ends_with_slice();
     guard.unlock();
     if (ends)
@@ -555,7 +568,7 @@ pse_bcs_outcome Engine::wait_until(Guard &guard, const std::vector<uint32_t> &re
             outcome = PSE_BCS_WAIT_INCOMPLETE;
         else if (mode == Wait::test && !segment_->options().ordered) {
             if (!segment_->options().strict)
-                protocol_.run_slice(0);
+                begin_slice();
             looked = true; // What the slice has brought is the answer.
             continue;
         } else {
@@ -611,12 +624,18 @@ void Engine::send_strobes()
             futex_wait(shared.strobe, seen);
             continue;
         }
+        if (!await_permission())
+            continue;
         uint64_t deadline = next_boundary();
         if (strict)
             strobe_timer_.sleep_until(deadline);
         else
             pse_clock_sleep_until(deadline);
         Guard guard(lock);
+        if (shared.sender != me_)
+            return;
+        if (!protocol_.may_begin())
+            continue;
         shared.armed.store(0);
         if (protocol_.has_failed())
             continue;
@@ -626,6 +645,19 @@ void Engine::send_strobes()
         if (protocol_.needs_strobe() || (strict && idle < linger))
             shared.armed.store(1);
     }
+}
+
+// Sleep until a slice may begin; without a stepper, all may.
+bool Engine::await_permission()
+{
+    Shared &shared = segment_->shared();
+    uint32_t seen = shared.permits.load();
+    if (protocol_.may_begin())
+        return true;
+    futex_wait(shared.permits, seen, look_for_stepper);
+    if (!is_stepped(*segment_))
+        shared.allowed.store(unlimited);
+    return false;
 }
 
 // Whoever ends without leaving is noticed at once: the kernel says so.

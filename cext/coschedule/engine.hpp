@@ -117,6 +117,7 @@ class Engine final : public Wakeups
     uint32_t describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const void *data, uint64_t bytes);
     bool has_room(bool collective) const;
     uint32_t posted(uint32_t index, bool blocking, bool background);
+    void begin_slice();
     bool work();
     void move(uint32_t index);
     pse_bcs_outcome sleep(std::unique_lock<class Lock> &guard);
@@ -133,6 +134,7 @@ class Engine final : public Wakeups
     void start_helper();
     void help();
     void send_strobes();
+    bool await_permission();
     void watch();
 
     std::unique_ptr<Segment> segment_;

@@ -184,6 +184,7 @@ bool Protocol::run_slice(uint64_t deadline)
     Shared &shared = s_.shared();
     bool monitored = s_.options().monitored != 0;
     pse_bcs_slice record{};
+    shared.begun.fetch_add(1);
     scheduled_ = collectives_ = 0;
     uint64_t begin = monitored || deadline ? pse_clock() : 0;
     record.slice = s_.options().strict ? (deadline - shared.origin) / s_.options().slice : shared.slice + 1;

@@ -43,6 +43,10 @@ class Protocol
     // What only happens when all ranks are blocked: wildcards and tests are decided, a deadlock is found.
     void settle();
     bool is_quiescent() const;
+    bool may_begin() const
+    {
+        return s_.shared().begun.load() < s_.shared().allowed.load();
+    }
 
     // The rank waits for what it marked as awaited; false: it need not.
     bool block(uint32_t rank);

@@ -68,6 +68,7 @@ Segment::Segment(const Options &options)
     place(reinterpret_cast<uintptr_t>(shared_), options);
     new (shared_) Shared{};
     shared_->options = options;
+    shared_->allowed.store(UINT64_MAX);
     make_robust_lock(shared_->lock);
     for (uint32_t rank = 0; rank < options.ranks; rank++) {
         new (&ranks_[rank]) Rank{};

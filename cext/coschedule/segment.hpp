@@ -98,9 +98,13 @@ struct Shared {
     uint64_t magic;
     Options options;
     pthread_mutex_t lock;
-    uint32_t holder;              // Rank that has the lock.
-    std::atomic<uint32_t> strobe; // Futex: counts what the engine is woken for.
-    std::atomic<uint32_t> armed;  // The engine is to begin a slice at the next boundary.
+    uint32_t holder;                      // Rank that has the lock.
+    std::atomic<uint32_t> strobe;         // Futex: counts what the engine is woken for.
+    std::atomic<uint32_t> armed;          // The engine is to begin a slice at the next boundary.
+    std::atomic<uint64_t> begun, allowed; // Slices that have begun, and that may begin.
+    std::atomic<uint32_t> permits;        // Futex: counts what allows slices.
+    std::atomic<uint32_t> observed;       // Somebody looks on: ranks say where they are.
+    uint32_t sender;                      // Rank whose engine sends strobes; none: it has left.
     std::atomic<uint32_t> failure;
     uint32_t culprit, other;    // Ranks that the failure is about.
     std::atomic<uint32_t> told; // Somebody has said why.

@@ -13,7 +13,8 @@ namespace pse::coschedule
 struct Reduction {
     void *routine = nullptr;
     uint64_t type = 0, operation = 0;
-    uint64_t item = 1; // Bytes of an element.
+    uint64_t item = 1;    // Bytes of an element.
+    uint32_t meaning = 0; // Type and operation by their names: handles differ between ranks.
 
     void combine(const void *from, void *into, uint64_t bytes) const;
 };

@@ -11,6 +11,8 @@ import numpy as np
 
 SHORTEST_SLICE = 100000  # ns of the shortest time slice that is accepted.
 NONE = 0xFFFFFFFF  # No rank, descriptor, operation.
+# Variable of the environment: the socket of the stepper that ranks tell of their layers.
+STEPPER = "PSE_BCS_STEP"
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
 
 # What happened in a time slice: tables 5.1 and 5.2 of the paper; times in ns.

@@ -1,5 +1,7 @@
 """What mpi4py takes as a buffer: an array, or a list of an array, counts, displacements and a type."""
 
+import functools
+import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +32,20 @@ class Span(NamedTuple):
 def item_of(kind: MPI.Datatype) -> int:
     """Say how many bytes an element takes, with those that align the next one (MPI.DOUBLE_INT has some)."""
     return kind.Get_extent()[1]
+
+
+@functools.cache
+def meaning_of(kind: int, operation: int, item: int) -> int:
+    """Give a number for what a reduction does, the same on all ranks: handles may be addresses.
+
+    Operations and types of the program's own have no names that all ranks must have given them.
+    """
+    names = {MPI._handleof(one): name for name, one in vars(MPI).items() if _is_predefined(one)}
+    return zlib.crc32(f"{names.get(operation)} {names.get(kind)} {item}".encode()) >> 1
+
+
+def _is_predefined(one: Any) -> bool:
+    return isinstance(one, MPI.Op | MPI.Datatype) and one.is_predefined
 
 
 def type_of(array: NDArray[Any]) -> MPI.Datatype:

@@ -12,7 +12,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective
-from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, pieces_of, span_of
+from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, meaning_of, pieces_of, span_of
 from pse.coschedule._coschedule import Engine
 from pse.coschedule._errors import failure_of
 from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
@@ -38,7 +38,7 @@ class _Plan(NamedTuple):
     target: Any = None
     pieces: Sequence[Piece] = ()
     targets: Sequence[Piece] = ()
-    reduction: tuple[int, int, int, int] = (0, 0, 0, 1)
+    reduction: tuple[int, int, int, int, int] = (0, 0, 0, 1, 0)
 
 
 def _reduce_local() -> int:
@@ -373,7 +373,8 @@ class Comm:
         span = self._own(sendbuf, into, is_read=operation in (Collective.SCAN, Collective.EXSCAN))
         if into is not None and into.bytes < span.bytes:
             raise UsageError(f"the result of a reduction has {span.bytes} bytes, and its buffer {into.bytes}")
-        reduction = (self._reduce_local, MPI._handleof(span.type), MPI._handleof(op), span.item)
+        kind, how = MPI._handleof(span.type), MPI._handleof(op)
+        reduction = (self._reduce_local, kind, how, span.item, meaning_of(kind, how, span.item))
         return _Plan(operation, root, span.data, into.data if into else None, reduction=reduction)
 
     def _own(self, sendbuf: Any, into: Span | None, is_read: bool) -> Span:

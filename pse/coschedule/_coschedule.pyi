@@ -5,7 +5,7 @@ from typing import Any, overload
 
 _Found = tuple[int, int, int, bool]
 _Piece = tuple[int, int]
-_Reduction = tuple[int, int, int, int]
+_Reduction = tuple[int, int, int, int, int]
 
 class Engine:
     @overload

@@ -15,6 +15,9 @@ FAILURES = {
     "can go on\nhelp: compare what each waits for with what its peer sends",
     "mismatch": "MismatchError: collective operations don't fit together: rank 0 in Barrier of 0 B and rank",
     "sizes": "in Allreduce of 16 B",
+    "operations": "in Allreduce of 16 B",
+    "abandoned": "deadlock: rank 1 in Recv from rank 0 and rank 2 in Recv from rank 0, "
+    "and other ranks have left",
     "truncated": "TruncationError: a message from rank 0 with tag 0 is longer than its buffer of 8 bytes",
     "gathered": "TruncationError: a rank has more for this one than there is room for in the buffer",
     "left": "deadlock: rank 0 in Recv from rank 1 and rank 2 in Recv from rank 1, and other ranks have left",
@@ -36,7 +39,9 @@ def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks):
 
 @pytest.mark.parametrize("case", FAILURES)
 def test_a_failure_is_told(mpiexec, case):
-    ended = mpiexec(3, PROGRAMS / "wrong.py", case, "1" if case in ("truncated", "sizes") else "0")
+    ended = mpiexec(
+        3, PROGRAMS / "wrong.py", case, "1" if case in ("truncated", "sizes", "abandoned") else "0"
+    )
     assert FAILURES[case] in ended.out, ended.err
 
 

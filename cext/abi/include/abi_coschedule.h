@@ -8,6 +8,9 @@
 
 #define PSE_BCS_SHORTEST_SLICE 100000 /* ns of the shortest time slice that is accepted. */
 #define PSE_BCS_NONE 0xffffffffu /* No rank, descriptor, operation. */
+
+/* Variable of the environment: the socket of the stepper that ranks tell of their layers. */
+#define PSE_BCS_STEPPER "PSE_BCS_STEP"
 #define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
 
 /* Arrays up to so many bytes are reduced whole by every rank that needs the result. */

@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse import bcs
-from pse.errors import PseError
+from pse.errors import PseError, RunError
 
 world = MPI.COMM_WORLD
 rank, ranks = world.rank, world.size
@@ -27,6 +27,22 @@ def mismatch(comm):
 
 def sizes(comm):
     comm.Allreduce(np.zeros(1 + (rank == 1)), np.zeros(2))
+
+
+def operations(comm):
+    comm.Allreduce(np.zeros(2), np.zeros(2), MPI.MAX if rank == 1 else MPI.SUM)
+
+
+def abandoned(comm):
+    """In strict mode rank 0 begins the slices; it leaves with an error, and the others still communicate."""
+    with bcs.Comm(world, mode="strict", slice=100e-6) as strict:
+        if rank == 0:
+            raise RunError("no input")
+        if rank == 1:
+            strict.Send(one, 2)
+        else:
+            strict.Recv(one, 1)
+        strict.Recv(one, 0)
 
 
 def truncated(comm):
@@ -127,7 +143,7 @@ comm = bcs.Comm(world, table=50)
 begun = time.monotonic()
 try:
     globals()[case](comm)
-    if case != "left":
+    if case not in ("left", "abandoned"):
         comm.Free()
 except PseError as error:
     if rank == int(sys.argv[2]):
