@@ -296,6 +296,20 @@ def test_starting_emulated_applications_loads_no_language():
     assert not {name for name in loaded if name.startswith(("lark", "pse.language.check", "pse.program"))}
 
 
+def test_a_rank_of_an_emulated_launch_loads_only_what_it_needs():
+    loaded = loaded_by(
+        "import mpi4py\nmpi4py.rc.initialize = False\n"
+        "import pse.emulate.job.__main__, pse.emulate.job._command, pse.emulate.job._launch"
+    )
+    assert not {"click", "rich", "pandas", "scipy", "lark"} & set(tops(loaded))
+    assert {room_of(name) for name in loaded} <= {"emulate", "runtime", None}
+    assert tops(loaded)["pse"] <= LAUNCH_MODULES
+
+
+LAUNCH_MODULES = 42
+"""How many modules of the package a rank of an emulated launch may load: a launch takes little longer."""
+
+
 def test_importing_every_facade_loads_no_room():
     facades = " ".join(sorted(package for package in PACKAGES if is_public(package)))
     loaded = loaded_by(f"import importlib\nfor name in {facades.split()!r}: importlib.import_module(name)")

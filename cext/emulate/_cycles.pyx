@@ -53,7 +53,7 @@ cdef extern from "cycles.h" nogil:
 
 cdef extern from "ticks.h" nogil:
     uint64_t pse_emulate_ticks()
-    double pse_emulate_ticks_rate(double seconds)
+    void pse_emulate_read_clocks(double *seconds, uint64_t *ticks)
 
 
 def ticks():
@@ -61,11 +61,12 @@ def ticks():
     return pse_emulate_ticks()
 
 
-def ticks_rate(double seconds):
-    """Ticks of a second, measured for so many seconds."""
-    with nogil:
-        rate = pse_emulate_ticks_rate(seconds)
-    return rate
+def read_clocks():
+    """The system's clock in seconds, as `time.monotonic` has it, and the hardware's at the same time."""
+    cdef double seconds
+    cdef uint64_t count
+    pse_emulate_read_clocks(&seconds, &count)
+    return seconds, count
 
 
 def routine_names():

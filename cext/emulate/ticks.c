@@ -1,4 +1,4 @@
-/* The rate of the hardware's clock. */
+/* The hardware's clock beside the system's. */
 #include "ticks.h"
 
 static double seconds_of(struct timespec time)
@@ -6,8 +6,7 @@ static double seconds_of(struct timespec time)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* One reading of both clocks: the closest of some, since an interrupt may come between the two. */
-static void read_both(double *seconds, uint64_t *ticks)
+void pse_emulate_read_clocks(double *seconds, uint64_t *ticks)
 {
     uint64_t closest = UINT64_MAX;
     for (int attempt = 0; attempt < 20; attempt++) {
@@ -21,16 +20,4 @@ static void read_both(double *seconds, uint64_t *ticks)
             *ticks = before + between / 2;
         }
     }
-}
-
-double pse_emulate_ticks_rate(double seconds)
-{
-    double first, last;
-    uint64_t begin, end;
-    const struct timespec nap = {.tv_sec = (time_t)seconds,
-                                 .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))};
-    read_both(&first, &begin);
-    nanosleep(&nap, NULL);
-    read_both(&last, &end);
-    return (double)(end - begin) / (last - first);
 }

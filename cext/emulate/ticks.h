@@ -23,8 +23,9 @@ static inline uint64_t pse_emulate_ticks(void)
 #endif
 }
 
-/* Ticks of a second, measured against CLOCK_MONOTONIC for so many seconds. */
-double pse_emulate_ticks_rate(double seconds);
+/* Read the system's clock, CLOCK_MONOTONIC in seconds, and this one at the same time: the closest of some
+   readings, since an interrupt may come between the two. */
+void pse_emulate_read_clocks(double *seconds, uint64_t *ticks);
 
 /* Compute for so many ticks after `begin` and touch no memory; gives the last tick. */
 static inline uint64_t pse_emulate_spin(uint64_t begin, uint64_t ticks)

@@ -2,10 +2,11 @@ from .configuration._checks import check_configuration as check_configuration
 from .configuration._configuration import (
     Application as Application,
     Configuration as Configuration,
+    ConfigurationError as ConfigurationError,
     Setting as Setting,
 )
 from .configuration._reader import read_configuration as read_configuration
-from .configuration._values import ConfigurationError as ConfigurationError
+from .job._command import launch_command as launch_command
 from .job._launch import run_launch as run_launch
 from .job._loop_costs import LoopCosts as LoopCosts, loop_costs as loop_costs
 from .launches._driver import (
@@ -13,7 +14,6 @@ from .launches._driver import (
     find_nodes as find_nodes,
     join_results as join_results,
     measure as measure,
-    prepared_configuration as prepared_configuration,
 )
 from .launches._stopping import precision_of as precision_of
 from .model._fit import fit as fit

@@ -8,7 +8,6 @@ launches of one configuration are compared with each other; no launch is in two 
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import tempfile
 import time
@@ -39,6 +38,8 @@ from pse.emulate import (
     Results,
     compare,
     disturbances,
+    join_results,
+    launch_command,
     measure as run_launches,
 )
 from pse.runtime.launch import find_mpiexec
@@ -147,18 +148,14 @@ class _Bed:
     def __init__(self, directory: Path, sizes: Sizes) -> None:
         self.directory, self.sizes = directory, sizes
         self.clusters: dict[str, Cluster] = {}
-        self.made = 0
         (directory / "late.conf").write_text(_LATE_STACK)
         late = Application("late", "many-to-one", 2, (1024,), (50.0,), cycles=sizes.cycles)
-        self._configure("late", Configuration((late,), 2, exchange_sizes=(1,), repetitions=10))
         large = (1 << 14, 1 << 16)
-        self._configure(
-            "link", Configuration((), _RANKS, exchange_sizes=(1, *large), repetitions=20, matrix=True)
-        )
-        self._configure("slower", Configuration((), 2, exchange_sizes=large, repetitions=20))
-
-    def _configure(self, name: str, configuration: Configuration) -> None:
-        (self.directory / f"{name}.json").write_text(json.dumps(configuration.to_json()))
+        self.configurations = {
+            "late": Configuration((late,), 2, exchange_sizes=(1,), repetitions=10),
+            "link": Configuration((), _RANKS, exchange_sizes=(1, *large), repetitions=20, matrix=True),
+            "slower": Configuration((), 2, exchange_sizes=large, repetitions=20),
+        }
 
     def make_clusters(self, stack: contextlib.ExitStack) -> None:
         """Make a cluster with one slow link, one with links that are alike, and one with slower ones."""
@@ -172,58 +169,52 @@ class _Bed:
 
     def slow_link(self) -> dict[str, float]:
         """Launch until all messages to and from one rank are named, and no other link."""
-        place = _Nodes(self.clusters["link"])
-        return self._until("link", _RANKS, place, [], _is_slow_link)
+        return self._until("link", _Nodes(self.clusters["link"]), [], _is_slow_link)
 
     def late_messages(self) -> dict[str, float]:
         """Launch until late messages are named with their period."""
         tools = [sys.executable, "-m", "pse", "tools", "run", "-c", str(self.directory / "late.conf"), "--"]
         with confined_to(usable_cores()[:2]):
-            return self._until("late", 2, HERE, tools, _is_late)
+            return self._until("late", HERE, tools, _is_late)
 
     def _until(
         self,
         name: str,
-        ranks: int,
         place: Surroundings,
         before: list[str],
         is_found: Callable[[Sequence[Disturbance]], bool],
     ) -> dict[str, float]:
-        target, spent, launches = self._target(), 0.0, 0
+        spent, launches = 0.0, list[Results]()
         while spent < _TOO_LONG:
             begin = time.perf_counter()
-            found = self._launch(name, ranks, place, before, target)
+            launches.append(self._launch(name, len(launches), place, before))
             spent += time.perf_counter() - begin
-            launches += 1
-            if is_found(disturbances(found)):
+            if is_found(disturbances(join_results(launches))):
                 break
-        return {name: spent, f"{name} launches": launches}
+        return {name: spent, f"{name} launches": len(launches)}
 
     def slower_links(self) -> dict[str, float]:
         """Compare launches on links that are slower by 5 % with others, in turn."""
-        targets = {name: self._target() for name in ("first", "second")}
-        found = {}
+        names = "first", "second"
+        launches: dict[str, list[Results]] = {name: [] for name in names}
         for launch in range(self.sizes.launches):
-            for name in sorted(targets, reverse=bool(launch % 2)):
-                found[name] = self._launch("slower", 2, _Nodes(self.clusters[name]), [], targets[name])
-        surest = min(compare(found["first"], found["second"]).differences, key=lambda one: one.adjusted)
+            for name in sorted(names, reverse=bool(launch % 2)):
+                launches[name].append(self._launch("slower", launch, _Nodes(self.clusters[name]), []))
+        found = compare(*(join_results(launches[name]) for name in names))
+        surest = min(found.differences, key=lambda one: one.adjusted)
         return {"slower": surest.adjusted, "slower measured": 100 * (surest.ratio - 1)}
 
-    def _target(self) -> Path:
-        self.made += 1
-        return self.directory / f"{self.made}.ace"
-
-    def _launch(self, name: str, ranks: int, place: Surroundings, before: list[str], target: Path) -> Results:
-        """Run one more launch, and give all of the target."""
-        job = [find_mpiexec().path, "-n", str(ranks), sys.executable, "-m", "pse", "ace", "run"]
-        number = len(Results.load(target).metadata["launches"]) if target.exists() else 0
-        words = [f"{self.directory / name}.json", "--launch", str(number), "--append", "-o", str(target)]
-        process = start([*before, *job, *words], str(self.directory), place)
-        try:
-            finish("an emulated application", process)
-        finally:
-            stop(process)
-        return Results.load(target)
+    def _launch(self, name: str, number: int, place: Surroundings, before: list[str]) -> Results:
+        asked = self.configurations[name]
+        with tempfile.TemporaryDirectory(dir=self.directory) as directory:
+            rank, target = launch_command(asked, Path(directory), number)
+            job = [find_mpiexec().path, "-n", str(asked.ranks), *rank]
+            process = start([*before, *job], directory, place)
+            try:
+                finish("an emulated application", process)
+            finally:
+                stop(process)
+            return Results.load(target)
 
 
 class _Nodes(Surroundings):

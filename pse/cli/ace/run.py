@@ -17,7 +17,6 @@ from pse.emulate import (
     find_nodes,
     join_results,
     measure,
-    prepared_configuration,
     read_configuration,
 )
 from pse.errors import UsageError
@@ -42,7 +41,6 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
 @click.option("--hosts", metavar="A,B:2", help="Machines to run on, each with a number of ranks if need be.")
 @click.option("--hostfile", metavar="FILE", help="The same, one on each line.")
 @click.option("--append", is_flag=True, help="Add to the results that are there, as further launches.")
-@click.option("--launch", type=click.IntRange(0), hidden=True)
 def command(
     configuration: Path,
     ranks: int | None,
@@ -52,7 +50,6 @@ def command(
     hosts: str | None,
     hostfile: str | None,
     append: bool,
-    launch: int | None,
 ) -> None:
     """Measure messages, and applications that are emulated, as CONFIG.toml says.
 
@@ -63,7 +60,7 @@ def command(
     target = check_target(output or Path(f"{configuration.stem}.ace"))
     earlier = Results.load(target) if append and target.exists() else None
     if inside_mpi_job():
-        _be_launch(configuration, target, earlier, launch)
+        _be_launch(configuration, target, earlier)
         return
     where = Hosts.chosen(hosts, hostfile, os.environ)
     asked = read_configuration(
@@ -105,12 +102,12 @@ def _next_launch(earlier: Results | None) -> int:
     return 1 + max(earlier.launches, default=-1) if earlier else 0
 
 
-def _be_launch(configuration: Path, target: Path, earlier: Results | None, launch: int | None) -> None:
+def _be_launch(configuration: Path, target: Path, earlier: Results | None) -> None:
     """Be a rank of one launch; what is wrong with the configuration is said by one rank."""
     failed = None
     with ending_the_job():
         try:
-            found = _launched(configuration, earlier, launch)
+            found = _launched(configuration, earlier)
         except UsageError as error:  # On all ranks.
             failed = error
     if failed is not None:
@@ -118,31 +115,27 @@ def _be_launch(configuration: Path, target: Path, earlier: Results | None, launc
             raise failed
         sys.exit(failed.exit_code)
     if found is not None:
-        _save(found, earlier, target, quiet=launch is not None)
+        _save(found, earlier, target)
 
 
-def _launched(configuration: Path, earlier: Results | None, launch: int | None) -> Results | None:
-    if launch is not None:
-        asked = prepared_configuration(configuration)
-    else:
-        size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
-        asked = read_configuration(configuration, size)
+def _launched(configuration: Path, earlier: Results | None) -> Results | None:
+    size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
+    asked = read_configuration(configuration, size)
     if earlier is not None:
         earlier.require_applications(asked.application_facts())
     mpi4py.rc.threads = False  # As programs in C start MPI, unless they ask for more.
     from pse.emulate import run_launch
 
-    return run_launch(asked, _next_launch(earlier) if launch is None else launch)
+    return run_launch(asked, _next_launch(earlier))
 
 
-def _save(found: Results, earlier: Results | None, target: Path, *, quiet: bool = False) -> None:
+def _save(found: Results, earlier: Results | None, target: Path) -> None:
     if earlier is not None:
         found = join_results([earlier, found])
     try:
         found.save(target)
     except UsageError as error:
         raise _kept_elsewhere(found, target, error) from None
-    if not quiet:
-        launches = count_text(len(found.launches), "launch", "launches")
-        rows = count_text(len(found.cycles), "cycle")
-        click.echo(f"{target}: {launches}, {rows}, {count_text(len(found.exchanges), 'exchange')}")
+    launches = count_text(len(found.launches), "launch", "launches")
+    rows = count_text(len(found.cycles), "cycle")
+    click.echo(f"{target}: {launches}, {rows}, {count_text(len(found.exchanges), 'exchange')}")

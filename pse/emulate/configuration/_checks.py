@@ -8,47 +8,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pse._abi.launchers import LOCAL_SIZE_VARIABLES
-from pse.emulate.configuration._configuration import Application, Configuration
+from pse.emulate.configuration._configuration import Application, Configuration, ConfigurationError
 from pse.emulate.configuration._placement import Nodes, PlacementError, place_applications
-from pse.emulate.configuration._values import ConfigurationError
+from pse.emulate.configuration._steps import predict_pattern, variants_of
 from pse.emulate.model._model import Model
 from pse.emulate.patterns._cycle import LONGEST_STEP, Buffers, PatternError, Step, rows_of
-from pse.emulate.patterns._lookup import find_pattern
-from pse.emulate.patterns._simulation import Cost, Groups, simulate
-from pse.emulate.recorded._program import load_program
 from pse.emulate.results._results import CYCLE
 from pse.memory import memory_figures
 from pse.text import count_text, size_text
 
-CHECKED_VARIANTS = 8
 RANK_MEMORY = 24 << 20
 """Bytes that a rank needs before it measures anything: Python, NumPy and MPI."""
 _COPIES = 3
 """How often a launch has its rows, until they are written."""
-
-
-def variants_of(application: Application, rank: int, size: int, seed: int) -> list[list[Step]]:
-    """Give the steps of a rank in each variant of an application's cycle."""
-    if application.program is not None:
-        return [list(load_program(application.program).steps[rank])]
-    pattern = find_pattern(application.pattern)
-    return [
-        pattern.cycle(
-            rank,
-            application.ranks,
-            size,
-            blocking=application.blocking,
-            options=application.options,
-            variant=variant,
-            seed=seed,
-        )
-        for variant in range(pattern.variants)
-    ]
-
-
-def groups_of(application: Application) -> Groups:
-    """Give the groups of ranks that have collective operations of their own."""
-    return () if application.program is None else load_program(application.program).groups
 
 
 class Problem(NamedTuple):
@@ -170,21 +142,6 @@ def _given_problems(configuration: Configuration) -> Iterator[Problem]:
                     f" {min(one.loads):g} % takes {seconds:.3g} s: expected {LONGEST_STEP:g} s at most"
                 )
                 yield Problem(number, "loads", message, "give smaller alpha and beta, in seconds")
-
-
-def predict_pattern(application: Application, size: int, seed: int, cost: Cost) -> float:
-    """Predict an application's communication time of a cycle by the cost of messages: the ranks' mean, s."""
-    programs = [variants_of(application, rank, size, seed) for rank in range(application.ranks)]
-    if not any(steps for own in programs for steps in own):
-        raise PatternError(f"the pattern {application.pattern} adds no step to any rank's cycle")
-    variants = min(len(programs[0]), CHECKED_VARIANTS)
-    times = []
-    for number in range(variants):
-        steps = [own[number] for own in programs]
-        computed = (sum(step.seconds for step in own) for own in steps)
-        ends = simulate(steps, cost, groups_of(application))
-        times += [end - own for end, own in zip(ends, computed, strict=True)]
-    return sum(times) / len(times)
 
 
 def buffers_of(variants: Sequence[Sequence[Step]], ranks: int) -> Buffers:

@@ -7,11 +7,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
+from pse.errors import UsageError
+
 EXCHANGE_SIZES: Final = (1, 64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576)
 WAITS: Final = ("auto", "mpi", "sleep")
 PREDICTIONS: Final = ("load", "pattern", "model", "paper")
 PLACEMENTS: Final = ("packed", "spread")
 _FACTS: Final = ("name", "pattern", "ranks", "blocking", "synchronous", "cycles", "placement")
+
+
+class ConfigurationError(UsageError):
+    """A configuration asks for what can't be.
+
+    Examples
+    --------
+    >>> _ = Path("none.toml").write_text("[run]\\ntime = 3\\n")
+    >>> pse.ace.read_configuration("none.toml", ranks=2)
+    Traceback (most recent call last):
+        ...
+    ConfigurationError: none.toml:1: there are no applications
+    """
 
 
 @dataclass(frozen=True)

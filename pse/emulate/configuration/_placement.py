@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pse.emulate.configuration._configuration import Application
-from pse.emulate.configuration._values import ConfigurationError
+from pse.emulate.configuration._configuration import Application, ConfigurationError
 from pse.text import count_text, list_text
 
 

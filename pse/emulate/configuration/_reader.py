@@ -18,11 +18,12 @@ from pse.emulate.configuration._configuration import (
     WAITS,
     Application,
     Configuration,
+    ConfigurationError,
     alone_name,
 )
 from pse.emulate.configuration._placement import Nodes
 from pse.emulate.configuration._toml_lines import key_lines
-from pse.emulate.configuration._values import ConfigurationError, Source, Table
+from pse.emulate.configuration._values import Source, Table
 from pse.emulate.model._model import Model, ModelError
 from pse.emulate.patterns._cycle import PatternError
 from pse.emulate.patterns._lookup import find_pattern, load_patterns

@@ -8,24 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from pse.emulate.configuration._configuration import ConfigurationError
 from pse.emulate.configuration._toml_lines import Place
 from pse.emulate.patterns._cycle import LARGEST_MESSAGE, LONGEST_STEP
-from pse.errors import UsageError
 from pse.language.types import read_size
 from pse.text import list_text, nearest_word
-
-
-class ConfigurationError(UsageError):
-    """A configuration asks for what can't be.
-
-    Examples
-    --------
-    >>> _ = Path("none.toml").write_text("[run]\\ntime = 3\\n")
-    >>> pse.ace.read_configuration("none.toml", ranks=2)
-    Traceback (most recent call last):
-        ...
-    ConfigurationError: none.toml:1: there are no applications
-    """
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import time
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from pse.emulate.configuration._checks import groups_of
 from pse.emulate.configuration._configuration import Configuration, Setting
 from pse.emulate.configuration._placement import Nodes, place_applications
+from pse.emulate.configuration._steps import groups_of
 from pse.emulate.job._phase_one import measure_exchanges, measure_loggp
 from pse.emulate.job._phase_two import Emulation, run_setting
 from pse.emulate.job._team import Machine, Team, wait
-from pse.emulate.model._fit import fit
-from pse.emulate.model._model import Model
 from pse.emulate.results._results import CYCLE, EXCHANGE, Results
+
+if TYPE_CHECKING:
+    from pse.emulate.model._model import Model
 
 
 def run_launch(
@@ -120,9 +121,13 @@ def _rows(values: NDArray[Any] | None, columns: int) -> NDArray[Any]:
 def _agreed_model(world: Team, configuration: Configuration, exchanges: NDArray[np.void]) -> Model | None:
     """Give the model by which cycles are predicted, the same on all ranks; None if patterns are measured."""
     if configuration.alpha is not None and configuration.beta is not None:
+        from pse.emulate.model._model import Model
+
         return Model(configuration.alpha, configuration.beta)
     if configuration.prediction in ("load", "pattern"):
         return None
+    from pse.emulate.model._fit import fit
+
     gathered = world.gather(exchanges)
     count = np.array([0 if gathered is None else gathered.nbytes], np.int64)
     wait(world.comm.Ibcast(count))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pse._abi.emulate import STEP_DTYPE, StepKind
 from pse.emulate import _cycles
+from pse.emulate.job._clock import ticks_rate
 
-_CALIBRATION = 0.1  # Seconds.
 _SET_UPS = 5  # Times that the loop's set-up is measured, which belongs to no cycle.
 
 
@@ -64,7 +64,7 @@ def loop_costs(seconds: float = 1e-3, cycles: int = 1000) -> LoopCosts:
     >>> loop_costs(1e-4, 20).overhead < 1e-3
     True
     """
-    rate = _cycles.ticks_rate(_CALIBRATION)
+    rate = ticks_rate()
     names = _cycles.routine_names()
     library = _cycles.Library([0] * len(names), 0, 0, 0, 0, 8)  # No step calls MPI.
     rows = np.zeros(1, STEP_DTYPE)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pse._abi.emulate import StepKind
-from pse.emulate.configuration._checks import predict_pattern, variants_of
 from pse.emulate.configuration._configuration import Application, Configuration, Setting
+from pse.emulate.configuration._steps import predict_pattern, variants_of
 from pse.emulate.job._team import Team
-from pse.emulate.model._model import Model
 from pse.emulate.patterns._cycle import Step
 from pse.emulate.results._results import CYCLE
+
+if TYPE_CHECKING:
+    from pse.emulate.model._model import Model
 
 TRIAL = 0.5
 """Seconds that the exchanges may take, by which a pattern's cost is measured."""

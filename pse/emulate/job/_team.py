@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from pse._abi.emulate import STEP_DTYPE
 from pse.emulate import _cycles
+from pse.emulate.job._clock import ticks_rate
 from pse.emulate.patterns._cycle import Buffers, Step, rows_of
 from pse.emulate.patterns._simulation import Groups
 from pse.errors import RunError
 from pse.runtime.supervise import LONGEST_BRIEF, Backoff
-
-_CALIBRATION = 0.05  # Seconds.
 
 
 @dataclass
@@ -53,7 +52,7 @@ class Machine:
             wait(comm.Iallreduce(MPI.IN_PLACE, crowded, MPI.MAX))
             sleeps = bool(crowded[0])
             node.Free()
-        return cls(_find_library(), _cycles.ticks_rate(_CALIBRATION), _cycles.ticks(), sleeps)
+        return cls(_find_library(), ticks_rate(), _cycles.ticks(), sleeps)
 
 
 def _find_library() -> _cycles.Library:

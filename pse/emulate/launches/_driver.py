@@ -6,11 +6,9 @@ Runs mpiexec; the results of launches are in a temporary directory, which is gon
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -26,16 +24,13 @@ from pse._abi.launchers import MPI_RANK_VARIABLES
 from pse.emulate.configuration._checks import check_configuration
 from pse.emulate.configuration._configuration import Configuration
 from pse.emulate.configuration._placement import Nodes
+from pse.emulate.job._command import launch_command
 from pse.emulate.launches._stopping import precision_of
-from pse.emulate.patterns._lookup import load_patterns
 from pse.emulate.results._results import Results
 from pse.errors import PseError, RunError, UsageError
 from pse.files import explained
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
 from pse.text import count_text
-
-PREPARED = ".json"
-"""What the configuration's file ends in that the driver writes for a launch."""
 
 Say = Callable[[str], None]
 _PATIENCE = 30.0
@@ -200,13 +195,8 @@ def _is_enough(configuration: Configuration, found: list[Results], spent: float,
 
 def _launch(configuration: Configuration, launch: int, directory: str, hosts: Hosts) -> Results:
     mpiexec = find_mpiexec()
-    target = Path(directory) / f"{launch}.ace"
-    asked = Path(directory) / f"configuration{PREPARED}"
-    with explained(asked):
-        asked.write_text(json.dumps(configuration.to_json()), encoding="utf-8")
-    words = [str(asked), "--launch", str(launch), "-o", str(target)]
-    job = [mpiexec.path, *host_arguments(mpiexec, hosts), "-n", str(configuration.ranks)]
-    command = [*job, sys.executable, "-m", "pse", "ace", "run", *words]
+    rank, target = launch_command(configuration, Path(directory), launch)
+    command = [mpiexec.path, *host_arguments(mpiexec, hosts), "-n", str(configuration.ranks), *rank]
     environment = rank_environment(os.environ, mpiexec, local=hosts.all_local(os.environ))
     process = subprocess.Popen(
         command,
@@ -248,29 +238,6 @@ def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
 
 def _exit(number: int, _frame: object) -> NoReturn:
     raise SystemExit(128 + number)
-
-
-def prepared_configuration(path: str | os.PathLike[str]) -> Configuration:
-    """Read the configuration that the driver wrote for a launch.
-
-    Parameters
-    ----------
-    path : path
-        Its file.
-
-    Returns
-    -------
-    Configuration
-        It was checked before.
-
-    See Also
-    --------
-    read_configuration
-    """
-    found = Configuration.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-    for file in found.pattern_files:
-        load_patterns(file)
-    return found
 
 
 def join_results(parts: Sequence[Results]) -> Results:
