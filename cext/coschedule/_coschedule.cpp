@@ -320,7 +320,23 @@ py::dict totals(const Engine &engine)
     found["epochs"] = shared.epoch;
     found["timed"] = shared.timed;
     found["late"] = shared.late;
+    found["length"] = shared.pace.length;
     found["matches"] = shared.logged;
+    return found;
+}
+
+// When slices that come so late (ns) begin, and their lengths.
+std::vector<std::pair<uint64_t, uint64_t>> paced(uint64_t length, const std::vector<uint64_t> &lateness)
+{
+    std::vector<std::pair<uint64_t, uint64_t>> found;
+    Pace pace{length, 0};
+    uint64_t boundary = 0;
+    for (uint64_t late : lateness) {
+        boundary = pace.boundary_after(boundary);
+        if (pace.falls_behind(late))
+            pace.lengthen(boundary);
+        found.emplace_back(boundary, pace.length);
+    }
     return found;
 }
 
@@ -347,19 +363,26 @@ py::list awaited(const Engine &engine)
 PYBIND11_MODULE(_coschedule, module)
 {
     module.doc() = "One rank's end of the coscheduled communication layer.";
+    module.def("shortest_slice", &shortest_slice);
+    module.def("paced", &paced);
     py::class_<Engine>(module, "Engine")
         .def(py::init([](uint32_t ranks, uint32_t table, bool strict, bool ordered, uint64_t slice,
-                         uint64_t chunk, uint32_t monitored, uint32_t logged, const py::bytes &replay) {
+                         uint64_t chunk, bool adapted, uint32_t monitored, uint32_t logged,
+                         const py::bytes &replay) {
                  std::string_view known = replay;
-                 return new Engine(Options{ranks, table, strict, ordered, slice, chunk, monitored, logged,
+                 return new Engine(Options{ranks, table, strict, ordered, slice, chunk, adapted, monitored,
+                                           logged,
                                            static_cast<uint32_t>(known.size() / sizeof(pse_bcs_match))},
                                    reinterpret_cast<const pse_bcs_match *>(known.data()));
              }),
              py::kw_only(), py::arg("ranks"), py::arg("table"), py::arg("strict"), py::arg("ordered"),
-             py::arg("slice"), py::arg("chunk"), py::arg("monitored"), py::arg("logged"), py::arg("replay"))
+             py::arg("slice"), py::arg("chunk"), py::arg("adapted"), py::arg("monitored"), py::arg("logged"),
+             py::arg("replay"))
         .def(py::init<pid_t, int, int, uint32_t>())
         .def("files",
              [](Engine &engine) { return py::make_tuple(engine.segment_file(), engine.bells_file()); })
+        .def("shortest_slice", &Engine::shortest_slice, py::call_guard<py::gil_scoped_release>())
+        .def("pace_text", &Engine::pace_text)
         .def("try_reading", &Engine::try_reading)
         .def("begin", &Engine::begin, py::call_guard<py::gil_scoped_release>())
         .def("leave", &Engine::leave, py::call_guard<py::gil_scoped_release>())

@@ -122,6 +122,7 @@ pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct ps
                     settings->ordered,
                     settings->slice,
                     settings->slice * bytes_per_ns,
+                    1,
                     0,
                     0,
                     0};
@@ -140,6 +141,18 @@ pse_bcs_end *pse_bcs_end_open(const struct pse_bcs_files *files, uint32_t rank, 
 int pse_bcs_end_try_reading(pse_bcs_end *end)
 {
     return end->engine.try_reading();
+}
+
+uint64_t pse_bcs_end_shortest_slice(const pse_bcs_end *end)
+{
+    return end->engine.shortest_slice();
+}
+
+bool pse_bcs_end_has_slowed(const pse_bcs_end *end, char *text, size_t room)
+{
+    std::string said = end->engine.pace_text();
+    std::snprintf(text, room, "%s", said.c_str());
+    return !said.empty();
 }
 
 void pse_bcs_end_begin(pse_bcs_end *end)

@@ -55,7 +55,11 @@ pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct ps
 pse_bcs_end *pse_bcs_end_open(const struct pse_bcs_files *files, uint32_t rank, char *reason, size_t room);
 /* Whether ranks may read each other's memory: 0 or the error's number; when all have entered. */
 int pse_bcs_end_try_reading(pse_bcs_end *end);
+/* The shortest slice that this machine keeps, in ns: measured, which takes some slices. */
+uint64_t pse_bcs_end_shortest_slice(const pse_bcs_end *end);
 void pse_bcs_end_begin(pse_bcs_end *end);
+/* Whether slices have become longer, since too many came late; says so in words. */
+bool pse_bcs_end_has_slowed(const pse_bcs_end *end, char *text, size_t room);
 void pse_bcs_end_close(pse_bcs_end *end); /* When all ranks have come to their end. */
 
 /* Each gives an operation, or nothing if the layer has failed. */

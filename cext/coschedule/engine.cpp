@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <system_error>
 
@@ -39,15 +40,6 @@ void check(int result, const char *what)
 {
     if (result < 0)
         throw std::system_error(-result, std::generic_category(), what);
-}
-
-// A boundary is kept on busy cores too where the system permits real-time priorities; elsewhere as well as it
-// can.
-void be_on_time()
-{
-    sched_param parameters{};
-    parameters.sched_priority = 1;
-    pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
 }
 
 void set_context(Descriptor &one, const Context &context)
@@ -93,7 +85,7 @@ Engine::Engine(const Options &options, const pse_bcs_match *replay)
 {
     check(pse_bcs_bells_create(&bells_, options.ranks), "make the doorbells of ranks");
     std::copy_n(replay, options.replayed, segment_->replay());
-    segment_->shared().origin = pse_clock();
+    segment_->shared().pace = {options.slice, pse_clock()};
     segment_->shared().sender = leader;
     enter(leader);
     announce(*segment_);
@@ -124,6 +116,29 @@ int Engine::try_reading()
             return errno;
     }
     return 0;
+}
+
+uint64_t Engine::shortest_slice() const
+{
+    uint64_t lateness = 0;
+    std::thread strobes([&] { lateness = median_lateness(segment_->options().slice); });
+    strobes.join();
+    return pse::coschedule::shortest_slice(lateness);
+}
+
+std::string Engine::pace_text() const
+{
+    const Pace &pace = segment_->shared().pace;
+    uint64_t chosen = segment_->options().slice;
+    if (pace.length == chosen)
+        return "";
+    char text[200];
+    std::snprintf(
+        text, sizeof text,
+        "more than 1 %% of the time slices of %g µs came late, so from slice %llu on they take %g µs",
+        static_cast<double>(chosen) / 1e3, static_cast<unsigned long long>(pace.first),
+        static_cast<double>(pace.length) / 1e3);
+    return text;
 }
 
 void Engine::begin()
@@ -196,6 +211,11 @@ void Engine::rank(uint32_t rank)
 void Engine::helper(uint32_t rank)
 {
     futex_wake(segment_->rank(rank).helper);
+}
+
+uint64_t Engine::now()
+{
+    return pse_clock();
 }
 
 void Engine::strobe()
@@ -444,13 +464,13 @@ void Engine::move(uint32_t index)
     bool message = one.kind == PSE_BCS_KIND_RECEIVE;
     bool small = message ? segment_->descriptor(one.match).reads_payload != 0 : one.bytes == 0;
     Call *call = message ? nullptr : &calls_[index]; // Its place doesn't move when others come and go.
+    uint64_t bytes = message ? protocol_.chunk_of(one) : 0;
     if (!small)
         pthread_mutex_unlock(&shared.lock);
-    uint64_t moved = 0;
     int error = 0;
     try {
         if (message)
-            moved = transfer_.fetch(one);
+            transfer_.fetch(one, bytes);
         else
             segment_->descriptor(index).error |= !transfer_.perform(one, *call);
     } catch (const std::system_error &caught) {
@@ -462,7 +482,7 @@ void Engine::move(uint32_t index)
         return protocol_.fail(PSE_BCS_FAILURE_DEAD, none, none);
     if (call)
         segment_->descriptor(index).partial = reinterpret_cast<uint64_t>(call->partial.data());
-    protocol_.finish(index, moved);
+    protocol_.finish(index, bytes);
 }
 
 // The rank is blocked until somebody wakes it: a slice runs first, and who is last decides what waits for
@@ -475,9 +495,10 @@ pse_bcs_outcome Engine::sleep(Guard &guard)
     uint32_t seen = pse_bcs_bells_read(bells_, me_);
     begin_slice();
     bool ends = segment_->options().strict && ends_with_slice();
+    uint64_t boundary = ends ? segment_->shared().pace.boundary_after(pse_clock()) : 0;
     guard.unlock();
     if (ends)
-        await_boundary();
+        await(boundary);
     bool rang = true;
     while (rang && mine.blocked.load()) {
         rang = pse_bcs_bells_wait(bells_, me_, seen, look_);
@@ -503,19 +524,12 @@ bool Engine::ends_with_slice() const
 }
 
 // Be awake when the next slice begins, so that this rank goes on at once.
-void Engine::await_boundary()
+void Engine::await(uint64_t boundary)
 {
-    uint64_t boundary = next_boundary();
     own_timer_.sleep_until(boundary);
     const Rank &mine = segment_->rank(me_);
     while (mine.blocked.load() && pse_clock() < boundary + segment_->options().slice / 8)
         sched_yield();
-}
-
-uint64_t Engine::next_boundary() const
-{
-    uint64_t slice = segment_->options().slice, origin = segment_->shared().origin;
-    return origin + ((pse_clock() - origin) / slice + 1) * slice;
 }
 
 pse_bcs_outcome Engine::wait(const std::vector<uint32_t> &requests, Wait mode)
@@ -626,7 +640,7 @@ void Engine::send_strobes()
         }
         if (!await_permission())
             continue;
-        uint64_t deadline = next_boundary();
+        uint64_t deadline = shared.pace.boundary_after(pse_clock()); // Only this thread changes the pace.
         if (strict)
             strobe_timer_.sleep_until(deadline);
         else

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -35,7 +36,7 @@ struct Context {
     bool synchronous = false; // A send is complete when it has been received.
 };
 
-class Engine final : public Wakeups
+class Engine final : public Platform
 {
   public:
     Engine(const Options &options, const pse_bcs_match *replay);  // Rank 0 makes the memory,
@@ -67,6 +68,10 @@ class Engine final : public Wakeups
     // Whether this process may read the memory of the others; 0 or the error's number.
     int try_reading();
     void leave();
+    // The shortest slice that this machine keeps; it is measured, with slices as long as they are to be.
+    uint64_t shortest_slice() const;
+    // That slices have become longer; empty if they haven't.
+    std::string pace_text() const;
 
     // Each gives a descriptor, or none if the wait for a free one was interrupted or the layer has failed.
     uint32_t send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking,
@@ -106,6 +111,10 @@ class Engine final : public Wakeups
         look_ = time;
     }
 
+    uint64_t now() override;
+    void microstrobe() override // There is one node.
+    {
+    }
     void rank(uint32_t rank) override;
     void helper(uint32_t rank) override;
     void strobe() override;
@@ -128,8 +137,7 @@ class Engine final : public Wakeups
     bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode);
     void mark(const std::vector<uint32_t> &requests);
     bool ends_with_slice() const;
-    void await_boundary();
-    uint64_t next_boundary() const;
+    void await(uint64_t boundary);
     std::thread start(void (Engine::*body)());
     void start_helper();
     void help();

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "clock.h"
-
 namespace pse::coschedule
 {
 namespace
@@ -78,7 +76,7 @@ void Protocol::post(uint32_t index)
         rank.pending++;
     }
     if (s_.options().strict)
-        wakeups_.strobe();
+        platform_.strobe();
 }
 
 void Protocol::release(uint32_t index)
@@ -145,7 +143,7 @@ void Protocol::unblock(uint32_t index)
     if (!rank.blocked.exchange(0))
         return;
     s_.shared().blocked--;
-    wakeups_.rank(index);
+    platform_.rank(index);
 }
 
 void Protocol::make_ready(uint32_t index)
@@ -159,7 +157,7 @@ void Protocol::make_ready(uint32_t index)
     if (rank.blocked.load() && !away)
         unblock(one.owner);
     else if (away || (rank.has_helper && is_large(one)))
-        wakeups_.helper(one.owner);
+        platform_.helper(one.owner);
 }
 
 // It is worth to wake a thread for it.
@@ -174,7 +172,7 @@ void Protocol::postpone(uint32_t index, State state)
     uint32_t owner = s_.descriptor(index).owner;
     s_.descriptor(index).state = state;
     s_.push(s_.rank(owner).later, index);
-    wakeups_.strobe();
+    platform_.strobe();
     if (state == State::moved && s_.rank(owner).waits != Wait::away)
         unblock(owner); // It sees that it goes on when the slice ends, and is awake then.
 }
@@ -186,34 +184,44 @@ bool Protocol::run_slice(uint64_t deadline)
     pse_bcs_slice record{};
     shared.begun.fetch_add(1);
     scheduled_ = collectives_ = 0;
-    uint64_t begin = monitored || deadline ? pse_clock() : 0;
-    record.slice = s_.options().strict ? (deadline - shared.origin) / s_.options().slice : shared.slice + 1;
+    record.slice = s_.options().strict ? shared.pace.slice_at(deadline) : shared.slice + 1;
     shared.slice = record.slice;
-    if (deadline) {
-        shared.timed++;
-        record.late = begin > deadline ? begin - deadline : 0;
-        shared.late += record.late > s_.options().slice / 10;
-    }
+    record.begin = monitored || deadline ? platform_.now() : 0;
+    if (deadline)
+        keep_time(record, deadline);
     record.bpts = shared.blocked;
     bool resumed = exchange(record);
-    uint64_t exchanged = monitored ? pse_clock() : 0;
+    platform_.microstrobe();
+    uint64_t exchanged = monitored ? platform_.now() : 0;
     schedule(record);
+    platform_.microstrobe();
     bool worked = resumed || record.np2pdem || record.ncolldem;
     if (!monitored)
         return worked;
-    uint64_t end = pse_clock();
+    uint64_t begin = record.begin, end = platform_.now();
     record.epoch = shared.epoch;
-    record.begin = begin;
     record.getts = shared.previous ? begin - shared.previous : 0;
     record.gtdem = exchanged - begin;
     record.gtmsm = end - exchanged;
     record.gtts = end - begin;
     record.timed = deadline != 0;
+    record.length = shared.pace.length;
     record.np2pmsm = scheduled_;
     record.ncollmsm = collectives_;
     shared.previous = begin;
     note_slice(record);
     return worked;
+}
+
+// A slice with a time has begun.
+void Protocol::keep_time(pse_bcs_slice &record, uint64_t deadline)
+{
+    Shared &shared = s_.shared();
+    record.late = record.begin > deadline ? record.begin - deadline : 0;
+    shared.timed++;
+    shared.late += shared.pace.is_late(record.late);
+    if (shared.pace.falls_behind(record.late) && s_.options().adapted)
+        shared.pace.lengthen(deadline);
 }
 
 void Protocol::note_slice(const pse_bcs_slice &record)
@@ -391,6 +399,12 @@ void Protocol::answer(uint32_t probe, uint32_t send)
     one.bytes = found.bytes;
     note_match(one, found);
     complete(probe);
+}
+
+uint64_t Protocol::chunk_of(const Descriptor &receive) const
+{
+    uint64_t per_ns = s_.options().chunk / s_.options().slice;
+    return std::min(receive.bytes - receive.moved, per_ns * s_.shared().pace.length);
 }
 
 void Protocol::finish(uint32_t index, uint64_t bytes)

@@ -2,9 +2,8 @@
 // slice exchanges the descriptors that were posted since the last one, matches them, and says who may move
 // which bytes.
 //
-// Every function is called with the segment's lock held.  Nothing here waits, reads a clock other than for
-// the monitor, or touches a rank's own memory: that makes it the same code for real ranks and for simulated
-// ones.
+// Every function is called with the segment's lock held.  Nothing here waits or touches a rank's own memory,
+// and time is the platform's: that makes it the same code for real ranks and for simulated ones.
 #pragma once
 
 #include "segment.hpp"
@@ -12,11 +11,14 @@
 namespace pse::coschedule
 {
 
-// Who is woken, and how: for real ranks futexes, for simulated ones events.
-class Wakeups
+// What real ranks and simulated ones have in different ways: a clock, other nodes, and how somebody is woken.
+class Platform
 {
   public:
-    virtual ~Wakeups() = default;
+    virtual ~Platform() = default;
+    virtual uint64_t now() = 0; // ns
+    // A microphase is over on all nodes, and the next one begins.
+    virtual void microstrobe() = 0;
     virtual void rank(uint32_t rank) = 0;   // It is no longer blocked.
     virtual void helper(uint32_t rank) = 0; // It computes, and bytes can be moved for it.
     virtual void strobe() = 0;              // A slice is to begin at the next boundary.
@@ -25,7 +27,7 @@ class Wakeups
 class Protocol
 {
   public:
-    Protocol(Segment &segment, Wakeups &wakeups) : s_(segment), wakeups_(wakeups)
+    Protocol(Segment &segment, Platform &platform) : s_(segment), platform_(platform)
     {
     }
 
@@ -56,6 +58,8 @@ class Protocol
     {
         return s_.pop(s_.rank(rank).ready);
     }
+    // How many bytes of a receive are moved in one slice.
+    uint64_t chunk_of(const Descriptor &receive) const;
     // `bytes` more of it were moved.
     void finish(uint32_t index, uint64_t bytes);
     void fail(pse_bcs_failure failure, uint32_t culprit, uint32_t other);
@@ -68,6 +72,7 @@ class Protocol
     bool needs_strobe() const;
 
   private:
+    void keep_time(pse_bcs_slice &record, uint64_t deadline);
     bool exchange(pse_bcs_slice &record);
     void schedule(pse_bcs_slice &record);
     void join(uint32_t index, pse_bcs_slice &record);
@@ -92,7 +97,7 @@ class Protocol
     void collect(uint32_t index);
 
     Segment &s_;
-    Wakeups &wakeups_;
+    Platform &platform_;
     uint32_t scheduled_ = 0, collectives_ = 0; // In the slice that runs.
 };
 

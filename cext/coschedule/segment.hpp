@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "abi_coschedule.h"
+#include "pace.hpp"
 
 namespace pse::coschedule
 {
@@ -23,8 +24,9 @@ struct Options {
     uint32_t table;     // Descriptors of each rank.
     uint32_t strict;    // Slices begin at their time only.
     uint32_t ordered;   // Wildcards are decided when all ranks are blocked.
-    uint64_t slice;     // ns
-    uint64_t chunk;     // The most bytes of a message that are moved in one slice.
+    uint64_t slice;     // ns, at first
+    uint64_t chunk;     // The most bytes of a message that are moved in such a slice.
+    uint32_t adapted;   // Slices of which too many come late become longer.
     uint32_t monitored; // Slices that the ring keeps; 0: slices aren't monitored.
     uint32_t logged;    // Decisions that the schedule keeps.
     uint32_t replayed;  // Decisions that are known beforehand.
@@ -111,7 +113,8 @@ struct Shared {
     uint32_t left, blocked;
     uint64_t moving; // Descriptors that somebody has yet to move.
     uint64_t slice, epoch;
-    uint64_t origin, previous; // ns: of slice 0; when the last slice began.
+    uint64_t previous; // When the last slice began, in ns.
+    Pace pace;
     uint64_t logged, recorded; // Decisions and slices so far.
     uint64_t timed, late;      // Slices that had a time; those of them that came late.
 };

@@ -73,12 +73,9 @@ void Transfer::read(const Descriptor &source, uint64_t offset, void *into, uint6
         read_memory(source.owner, source.address + offset, into, bytes);
 }
 
-uint64_t Transfer::fetch(const Descriptor &receive) const
+void Transfer::fetch(const Descriptor &receive, uint64_t bytes) const
 {
-    const Descriptor &send = s_.descriptor(receive.match);
-    uint64_t bytes = std::min(receive.bytes - receive.moved, s_.options().chunk);
-    read(send, receive.moved, at(receive.address + receive.moved), bytes);
-    return bytes;
+    read(s_.descriptor(receive.match), receive.moved, at(receive.address + receive.moved), bytes);
 }
 
 const Descriptor &Transfer::part_of(const Descriptor &mine, uint32_t rank) const

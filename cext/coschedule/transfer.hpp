@@ -38,8 +38,8 @@ class Transfer
     {
     }
 
-    // Move the next bytes of a receive; returns how many.
-    uint64_t fetch(const Descriptor &receive) const;
+    // Move the next bytes of a receive.
+    void fetch(const Descriptor &receive, uint64_t bytes) const;
     // Do this rank's part of the current round of a collective operation; false: a piece was too long for its
     // place.
     bool perform(const Descriptor &part, Call &call) const;

@@ -12,6 +12,7 @@ cdef extern from "abi_coschedule.h" nogil:
         uint64_t gtmsm
         uint64_t gtts
         uint64_t late
+        uint64_t length
         uint32_t np2pdem
         uint32_t np2pmsm
         uint32_t ncolldem

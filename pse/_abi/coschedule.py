@@ -26,6 +26,7 @@ SLICE_DTYPE = np.dtype(
         ("gtmsm", "<u8"),  # time to complete the message scheduling microphase
         ("gtts", "<u8"),  # time to complete the slice
         ("late", "<u8"),  # how long after its time a slice began that has one
+        ("length", "<u8"),  # of the slices from this one on
         ("np2pdem", "<u4"),  # point-to-point descriptors processed in the exchange
         ("np2pmsm", "<u4"),  # point-to-point operations scheduled
         ("ncolldem", "<u4"),  # collective descriptors processed in the exchange

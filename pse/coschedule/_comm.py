@@ -3,6 +3,7 @@
 import ctypes
 import itertools
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -50,13 +51,14 @@ def _reduce_local() -> int:
 
 def _make_engine(comm: MPI.Comm, options: dict[str, Any]) -> Engine:
     """Share one memory file among the ranks of a node: rank 0 makes it, the others open it."""
-    place = np.zeros(3, np.int64)
+    place = np.zeros(4, np.int64)
     engine = Engine(ranks=comm.size, **options) if comm.rank == 0 else None
     if engine is not None:
-        place[:] = os.getpid(), *engine.files()
+        place[:] = os.getpid(), *engine.files(), engine.shortest_slice() if options["strict"] else 0
     comm.Bcast(place)
+    process, segment, bells, shortest = place.tolist()
+    _check_pace(options["slice"], shortest)
     if engine is None:
-        process, segment, bells = place.tolist()
         engine = Engine(process, segment, bells, comm.rank)
     comm.Barrier()
     refused = np.array([engine.try_reading()], np.int32)
@@ -78,6 +80,15 @@ def _check_slice(seconds: float) -> int:
             help="the default, 500 µs, suits most machines",
         )
     return length
+
+
+def _check_pace(length: int, shortest: int) -> None:
+    if length < shortest:
+        raise UsageError(
+            f"time slices of {time_text(length)} are too short for this machine: the shortest that works is "
+            f"{time_text(shortest)}",
+            help="a slice begins at its time only if a core is free then, or SCHED_FIFO is permitted",
+        )
 
 
 def _sorted(schedule: "np.ndarray[Any, Any] | None") -> bytes:
@@ -108,6 +119,8 @@ class Comm:
         Ranks of one node; all of MPI.COMM_WORLD's if it isn't given.
     slice : float, optional
         Seconds of a time slice, at least 100 µs.
+    adapt : bool, optional
+        Slices become longer where more than 1 % of them begin late; not in a replay.
     mode : {"early", "strict"}, optional
         "early": a slice begins as soon as a rank blocks, and at its time only where bytes move while ranks
         compute.  "strict": at its time only, as in the paper: an operation posted in slice i is scheduled in
@@ -131,7 +144,7 @@ class Comm:
     Raises
     ------
     UsageError
-        The slice is too short, or the ranks are on several nodes.
+        The slice is too short, as such or for this machine, or the ranks are on several nodes.
     RunError
         The system doesn't let ranks read each other's memory.
 
@@ -162,6 +175,7 @@ class Comm:
         comm: MPI.Comm | None = None,
         *,
         slice: float = 500e-6,
+        adapt: bool = True,
         mode: Literal["early", "strict"] = "early",
         ordered: bool = True,
         table: int = 1024,
@@ -180,7 +194,8 @@ class Comm:
         kept = emds or (_KEPT if EMDS in os.environ else 0)
         self._options: dict[str, Any] = {
             "table": table, "strict": mode == "strict", "ordered": ordered, "slice": length,
-            "chunk": length * _BYTES_PER_NS, "monitored": kept, "logged": schedule, "replay": _sorted(replay),
+            "chunk": length * _BYTES_PER_NS, "adapted": adapt and replay is None, "monitored": kept,
+            "logged": schedule, "replay": _sorted(replay),
         }  # fmt: skip
         self._engine = _make_engine(self._parent, self._options)
         self._is_free = False
@@ -217,6 +232,8 @@ class Comm:
         self.Barrier()
         self._is_free = True
         self._write_files()
+        if self.rank == 0 and (said := self._engine.pace_text()):
+            sys.stderr.write(f"warning: {said}\n")
         self._parent.Barrier()
         self._engine.leave()
         self._parent.Free()
@@ -493,7 +510,8 @@ class Comm:
         -------
         dict
             ``slices``, ``epochs`` (how often all ranks were blocked: a function of the program alone),
-            ``timed`` slices and those of them that were more than a tenth of a slice ``late``, ``matches``.
+            ``timed`` slices and those of them that were more than a tenth of a slice ``late``, the ``length``
+            of slices by now (ns), ``matches``.
         """
         return self._engine.totals()
 
@@ -545,6 +563,7 @@ class Comm:
         return Comm(
             comm,
             slice=self._options["slice"] / 1e9,
+            adapt=self._options["adapted"],
             mode="strict" if self._options["strict"] else "early",
             ordered=bool(self._options["ordered"]),
             table=self._options["table"],

@@ -1,4 +1,4 @@
-"""Types of the C++ face of the core primitives (cext/coschedule/_node_memory.cpp)."""
+"""Types of the C++ face of the core primitives (cext/coschedule/primitives/_node_memory.cpp)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -18,6 +18,7 @@ def folder(tmp_path):
         bcs.Report(rank, calls, calls, {"Send": calls}, {"Send": sizes}).save(tmp_path / f"mmds-0-{rank}.npz")
     slices = np.zeros(10, SLICE_DTYPE)
     slices["slice"], slices["gtts"], slices["np2pmsm"] = np.arange(5, 15), 1000, 3
+    slices["length"] = [250_000] * 7 + [500_000] * 3
     np.save(tmp_path / "emds-0.npy", slices)
     return tmp_path
 
@@ -30,7 +31,10 @@ def test_calls_of_all_ranks_are_added_up(pse, folder):
         "routine least greatest total count mean",
         "Send 1.00 ms 2.00 ms 9.00 ms 4 2.25 ms",
     ]
-    assert "10 slices, 0 at a time of their own; exchange and scheduling take 1.00 µs" in ended.out
+    assert (
+        "10 slices of 250 µs, from slice 12 on of 500 µs, 0 at a time of their own; exchange and" in ended.out
+    )
+    assert "scheduling take 1.00 µs" in ended.out
     assert "30 messages, 0 collective operations" in ended.out
 
 

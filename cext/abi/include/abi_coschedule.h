@@ -82,6 +82,7 @@ typedef struct pse_bcs_slice {
     uint64_t gtmsm; /* time to complete the message scheduling microphase */
     uint64_t gtts; /* time to complete the slice */
     uint64_t late; /* how long after its time a slice began that has one */
+    uint64_t length; /* of the slices from this one on */
     uint32_t np2pdem; /* point-to-point descriptors processed in the exchange */
     uint32_t np2pmsm; /* point-to-point operations scheduled */
     uint32_t ncolldem; /* collective descriptors processed in the exchange */
@@ -90,14 +91,14 @@ typedef struct pse_bcs_slice {
     uint32_t timed; /* 1: the slice began at its time; 0: because a rank blocked */
 } pse_bcs_slice;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_bcs_slice) == 88 && offsetof(pse_bcs_slice, slice) == 0 &&
+_Static_assert(sizeof(pse_bcs_slice) == 96 && offsetof(pse_bcs_slice, slice) == 0 &&
                offsetof(pse_bcs_slice, epoch) == 8 && offsetof(pse_bcs_slice, begin) == 16 &&
                offsetof(pse_bcs_slice, getts) == 24 && offsetof(pse_bcs_slice, gtdem) == 32 &&
                offsetof(pse_bcs_slice, gtmsm) == 40 && offsetof(pse_bcs_slice, gtts) == 48 &&
-               offsetof(pse_bcs_slice, late) == 56 && offsetof(pse_bcs_slice, np2pdem) == 64 &&
-               offsetof(pse_bcs_slice, np2pmsm) == 68 && offsetof(pse_bcs_slice, ncolldem) == 72 &&
-               offsetof(pse_bcs_slice, ncollmsm) == 76 && offsetof(pse_bcs_slice, bpts) == 80 &&
-               offsetof(pse_bcs_slice, timed) == 84,
+               offsetof(pse_bcs_slice, late) == 56 && offsetof(pse_bcs_slice, length) == 64 &&
+               offsetof(pse_bcs_slice, np2pdem) == 72 && offsetof(pse_bcs_slice, np2pmsm) == 76 &&
+               offsetof(pse_bcs_slice, ncolldem) == 80 && offsetof(pse_bcs_slice, ncollmsm) == 84 &&
+               offsetof(pse_bcs_slice, bpts) == 88 && offsetof(pse_bcs_slice, timed) == 92,
                "pse_bcs_slice as NumPy has it");
 #endif
 

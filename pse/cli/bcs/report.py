@@ -108,8 +108,22 @@ def _summary(slices: NDArray[Any] | None) -> Row | None:
         "count": len(slices), "first": int(slices["slice"][0]), "last": int(slices["slice"][-1]),
         "timed": len(timed), "late_median": float(np.median(timed["late"])) if len(timed) else 0.0,
         "length_median": float(np.median(length)), "length_p99": float(np.percentile(length, 99)),
+        "pace": _pace(slices),
         "messages": int(slices["np2pmsm"].sum()), "collectives": int(slices["ncollmsm"].sum()),
     }  # fmt: skip
+
+
+def _pace(slices: NDArray[Any]) -> list[tuple[int, int]]:
+    """Tell the length of slices in ns, and from which slice on: one for each length."""
+    begins = np.flatnonzero(np.diff(slices["length"], prepend=0))
+    return [(int(slices["slice"][one]), int(slices["length"][one])) for one in begins]
+
+
+def _pace_text(pace: Sequence[tuple[int, int]]) -> str:
+    (_, first), *longer = pace
+    return "of " + ", ".join(
+        [time_text(first), *(f"from slice {slice:,} on of {time_text(length)}" for slice, length in longer)]
+    )
 
 
 def _print(reports: Sequence[coschedule.Report], slices: NDArray[Any] | None) -> None:
@@ -131,11 +145,14 @@ def _print(reports: Sequence[coschedule.Report], slices: NDArray[Any] | None) ->
         console.print(table)
     found = _summary(slices)
     if found is not None:
-        late = f" (late by {time_text(found['late_median'])})" if found["timed"] else ""
+        pace, late = (
+            _pace_text(found["pace"]),
+            f" (late by {time_text(found['late_median'])})" if found["timed"] else "",
+        )
         median, most = time_text(found["length_median"]), time_text(found["length_p99"])
         messages = count_text(found["messages"], "message")
         console.print(
-            f"{count_text(found['count'], 'slice')}, {found['timed']:,} at a time of their own{late}; "
+            f"{count_text(found['count'], 'slice')} {pace}, {found['timed']:,} at a time of their own{late}; "
             f"exchange and scheduling take {median}, 99 % of them at most {most}; {messages}, "
             f"{count_text(found['collectives'], 'collective operation')}",
             soft_wrap=True,

@@ -168,6 +168,17 @@ static bool is_true_everywhere(int flag)
     return flag != 0;
 }
 
+/* Where slices begin at their time only, the machine must keep it. */
+static bool is_slice_kept(const pse_bcs_end *end, char *reason, size_t room)
+{
+    const uint64_t shortest = settings.strict ? pse_bcs_end_shortest_slice(end) : 0;
+    snprintf(
+        reason, room,
+        "`argument slice %g`: this machine begins slices too late for that; the shortest that works is %g",
+        (double)settings.slice / 1000, (double)shortest / 1000);
+    return shortest <= settings.slice;
+}
+
 void pse_bcs_layer_begin(void)
 {
     char reason[TEXT] = "another rank can't";
@@ -185,6 +196,8 @@ void pse_bcs_layer_begin(void)
         end = pse_bcs_end_open(&files, (uint32_t)rank, reason, sizeof reason);
     if (!is_true_everywhere(end != NULL))
         refuse(rank, "ranks can't share memory: %s", reason);
+    if (!is_true_everywhere(rank != 0 || is_slice_kept(end, reason, sizeof reason)))
+        refuse(rank, "%s", reason);
     const int error = pse_bcs_end_try_reading(end);
     if (!is_true_everywhere(error == 0))
         refuse(rank,
@@ -199,7 +212,12 @@ void pse_bcs_layer_begin(void)
 void pse_bcs_layer_end(void)
 {
     pse_bcs_end *end = pse_bcs_layer;
+    char text[TEXT];
+    int rank;
     pse_bcs_layer = NULL;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0 && pse_bcs_end_has_slowed(end, text, sizeof text))
+        pse_tool_warn("%s", text);
     pse_bcs_end_close(end);
 }

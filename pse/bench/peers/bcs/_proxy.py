@@ -85,7 +85,7 @@ def communicator(name: str, slice: float, **options: Any) -> Iterator[Any]:
     from pse import bcs
 
     mode = "strict" if name == "bcs-strict" else "early"
-    with bcs.Comm(MPI.COMM_WORLD, slice=slice, mode=mode, **options) as comm:
+    with bcs.Comm(MPI.COMM_WORLD, slice=slice, adapt=False, mode=mode, **options) as comm:
         yield comm
 
 
