@@ -20,7 +20,7 @@ from pse.cli.completion import directories, files
     "--network",
     metavar="MODEL.json",
     shell_complete=files,
-    help="What messages cost, as pse ace fit measured it.",
+    help="What if messages cost what pse ace fit measured?",
 )
 @click.option("--speed", "speeds", metavar="MODULE=2x", multiple=True, help="What if a module were so fast?")
 @click.option(

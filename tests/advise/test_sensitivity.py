@@ -78,8 +78,13 @@ def test_the_same_seed_gives_the_same(relay):
 
 
 def test_advice_takes_costs_from_a_model(relay):
-    cheap, costly = (advise(relay, network=Model(alpha, 1e-9)).simulated for alpha in (1e-6, ALPHA))
-    assert costly - cheap == pytest.approx(16 * ALPHA, rel=0.01)
+    none, cheap, costly = (
+        advise(relay, network=network) for network in (None, Model(1e-6, 1e-9), Model(ALPHA, 1e-9))
+    )
+    assert none.simulated == cheap.simulated == costly.simulated
+    more = costly.present.seconds - cheap.present.seconds
+    assert more == pytest.approx(16 * ALPHA * none.measured / none.simulated, rel=0.01)
+    assert cheap.supposed == "messages that cost what the network's model says"
 
 
 def test_what_can_not_vary_is_named(relay, pipeline):

@@ -7,7 +7,7 @@ because others were on its core is neither, and is taken out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -63,6 +63,11 @@ class Link:
             return self.latency
         moving = size * self.network.beta if size > SMALL else 0.0
         return max(0.0, self.network.seconds(size) - moving)
+
+    def with_network(self, network: Network) -> Link:
+        """Give the link on which messages cost what a model says."""
+        rate = 1 / network.beta if network.beta else self.rate
+        return replace(self, rate=rate, latency=network.alpha, network=network)
 
 
 class MeasuredCosts:
@@ -217,9 +222,8 @@ class MeasuredCosts:
         rate, latency, queueing = fit(self.remote, self.calls)
         rates = [rate for counters in self._counters.values() for rate in counters.get(LINK_RATE, [])]
         rate = float(np.median(rates)) if rates else rate
-        if self.network is not None:
-            rate, latency = 1 / self.network.beta if self.network.beta else rate, self.network.alpha
-        return Link(rate, latency, queueing, self._cpu_of_a_byte(), self.network)
+        link = Link(rate, latency, queueing, self._cpu_of_a_byte())
+        return link if self.network is None else link.with_network(self.network)
 
     def _cpu_of_a_byte(self) -> float:
         """CPU seconds that the engine took for each byte that went to or came from another node."""

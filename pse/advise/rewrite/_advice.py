@@ -130,7 +130,8 @@ def advise(
     whatif : WhatIf, optional
         What is supposed to be otherwise than in the run.
     network : pse.ace.Model, optional
-        What messages cost between the nodes of the run, as ACE measured it; by default the trace tells it.
+        What messages between nodes are supposed to cost, as ACE measured it; by default what they cost in the
+        run, which the trace tells.
 
     Returns
     -------
@@ -153,9 +154,12 @@ def advise(
     [('thread of total', 7, 'thread_B')]
     """
     opened = trace if isinstance(trace, Trace) else open_trace(trace)
-    measured = MeasuredCosts(opened, network)
+    measured = MeasuredCosts(opened)
     subject = read_subject(opened, measured.definitions, program)
-    return _advice(Model(measured, subject, whatif or WhatIf()))
+    supposed = whatif or WhatIf()
+    if network is not None:
+        supposed = dataclasses.replace(supposed, network=network)
+    return _advice(Model(measured, subject, supposed))
 
 
 def run_time(trace: Trace | str | os.PathLike[str]) -> float:
@@ -226,5 +230,5 @@ def _notes(model: Model) -> Iterator[str]:
             f"simulating the run as it was gives {model.simulated:.3g} s, not"
             f" {measured.run_time:.3g} s: the model misses something, the interval is wide for that"
         )
-    if (model.whatif.link or measured.network) and not len(measured.remote):
+    if (model.whatif.link or model.whatif.network) and not len(measured.remote):
         yield "no message went from node to node in this run: the effect of a link can't be predicted from it"

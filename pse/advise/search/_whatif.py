@@ -14,6 +14,7 @@ from pse.advise.model._cost_model import Cores, MeasuredCosts
 from pse.advise.model._errors import AdviceError
 from pse.advise.model._program_subject import Subject
 from pse.advise.simulate._assignment import Machine
+from pse.emulate import Model as Network
 from pse.language.types import OPTIONS
 
 _FACTOR = re.compile(r"[x×*]?(\d+(?:\.\d+)?)[x×*]?")
@@ -39,6 +40,8 @@ class WhatIf:
         The queue depth.
     threads : mapping of str to str
         Labels for call sites: by what they call (``transpose``), or by line too (``transpose:12``).
+    network : pse.ace.Model or None
+        What messages between nodes cost.
 
     See Also
     --------
@@ -55,11 +58,13 @@ class WhatIf:
     speeds: Mapping[str, float] = field(default_factory=dict)
     depth: int | None = None
     threads: Mapping[str, str] = field(default_factory=dict)
+    network: Network | None = None
 
     @property
     def words(self) -> str:
         """Say what is supposed; empty for nothing."""
         found = [f"{self.processors} processors"] if self.processors else []
+        found += ["messages that cost what the network's model says"] if self.network else []
         found += [f"links: {self.link}"] if self.link else []
         found += [f"{name} {speed:g} × as fast" for name, speed in self.speeds.items()]
         found += [f"queue depth {self.depth}"] if self.depth else []
@@ -175,6 +180,8 @@ def _link_factor(text: str, rate: float) -> float:
 def supposed_machine(measured: MeasuredCosts, machine: Machine, whatif: WhatIf) -> Machine:
     """Give the machine with other links and as many processors as supposed."""
     link = machine.link
+    if whatif.network is not None:
+        link = link.with_network(whatif.network)
     if whatif.link is not None:
         link = replace(link, rate=_link_factor(whatif.link, link.rate))
     if whatif.processors is None:
