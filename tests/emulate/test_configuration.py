@@ -104,6 +104,7 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
         (APPLICATION + 'sizes = ["1 KiB", "3 GiB"]\n', 3, "sizes has '3 GiB': expected a size up to 2 GiB"),
         (APPLICATION + "ranks = 8\n", 3, "the applications need at least 8 ranks, and the job has 6"),
         (APPLICATION + "ranks = 3\n", 3, "3 ranks leave one without a partner"),
+        (APPLICATION + "background = true\n", 3, "all applications are in the background"),
         (APPLICATION + 'blocking = "no"\n', 3, "blocking = 'no': expected true or false"),
         (APPLICATION + "root = 1\n", 3, "there is no key root"),
         (APPLICATION.replace("pair", "pear"), 2, "there is no pattern 'pearwise'"),

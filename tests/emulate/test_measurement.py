@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from pse.cli import main
 from pse.emulate import (
     CYCLE,
     EXCHANGE,
+    Application,
+    Configuration,
+    Model,
     Results,
     Step,
     find_nodes,
@@ -23,7 +27,7 @@ from pse.emulate import (
     precision_of,
     read_configuration,
 )
-from pse.emulate.job._phase_two import measure_communication
+from pse.emulate.job._phase_two import Emulation, measure_communication
 from pse.emulate.launches._driver import _ending
 from pse.emulate.patterns._registry import PATTERNS
 from pse.errors import RunError, UsageError
@@ -203,6 +207,40 @@ def test_a_precision_is_that_of_the_worst_setting():
     cycles["compute"][cycles["load"] == 80] += np.repeat(np.arange(10), 2) / 10
     assert 10 < precision_of(cycles) < 60
     assert precision_of(cycles[cycles["launch"] < 2]) == np.inf
+
+
+def test_an_application_in_the_background_runs_until_the_others_have_ended(tmp_path):
+    file = tmp_path / "background.toml"
+    file.write_text(
+        '[run]\nlaunches = 1\nmost_launches = 1\nwaits = "sleep"\n[exchanges]\nalpha = 1e-4\nbeta = 0\n'
+        '[[applications]]\nname = "pairs"\npattern = "pairwise"\nranks = 2\nloads = [20, 50]\ncycles = 30\n'
+        '[[applications]]\nname = "late"\npattern = "pairwise"\nranks = 2\ncycles = 5\nstart = 0.02\n'
+        '[[applications]]\nname = "traffic"\npattern = "circular"\nranks = 3\nloads = 100\ncycles = 2\n'
+        "background = true\n"
+    )
+    counts = measure(read_configuration(file)).frame().groupby("application_name").size().to_dict()
+    together = {"pairs": 2 * 2 * 30, "late": 2 * 2 * 5, "traffic": 2 * 3 * 2}
+    alone = {"pairs alone": 2 * 2 * 30, "late alone": 2 * 5, "traffic alone": 3 * 2}
+    assert counts == together | alone
+
+
+def test_further_cycles_are_executed_as_long_as_others_go_on():
+    executed = []
+
+    class OneRank(_SlowAfterPauses):
+        rank = 0
+
+        def run(self, variants, cycles, *, synchronous):
+            executed.append(cycles)
+
+    ends = iter([False, False, True])
+    others = SimpleNamespace(have_ended=lambda: next(ends))
+    traffic = Application("traffic", "circular", 2, (8,), (100.0,), background=True)
+    given = Configuration((traffic,), 2, alpha=1e-6, beta=0.0)
+    rows = np.zeros(4, CYCLE)
+    rows["communication"] = 1e-3
+    Emulation(traffic, OneRank(), given, Model(1e-6, 0.0)).go_on(8, 100.0, rows, others)
+    assert executed == [20, 20]
 
 
 class _SlowAfterPauses:

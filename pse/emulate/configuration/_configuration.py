@@ -51,6 +51,8 @@ class Application:
         Whether messages are sent and received by blocking calls.
     synchronous : bool
         Whether a barrier follows each cycle.
+    background : bool
+        Whether it goes on after its cycles, until all that are not in the background have ended.
     start : float
         Seconds after the others' begin at which it begins.
     placement : str
@@ -81,6 +83,7 @@ class Application:
     cycles: int = 1000
     blocking: bool = True
     synchronous: bool = True
+    background: bool = False
     start: float = 0.0
     placement: str = "packed"
     nodes: tuple[int | str, ...] = ()

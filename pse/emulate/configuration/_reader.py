@@ -101,6 +101,8 @@ def read_configuration(
         for number, (table, count) in enumerate(zip(listed, counts, strict=True))
     )
     _check_names(applications, listed)
+    if all(one.background for one in applications):
+        listed[0].fail("background", "all applications are in the background: none would ever end")
     found = Configuration(
         applications,
         total,
@@ -226,6 +228,7 @@ def _common_values(table: Table, name: str, cycles: int) -> dict[str, Any]:
         "name": table.take("name", values.name, "a text on one line", name),
         "cycles": table.take("cycles", values.count, "an integer from 1", cycles),
         "synchronous": table.take("synchronous", values.switch, "true or false", True),
+        "background": table.take("background", values.switch, "true or false", False),
         "start": table.take("start", values.seconds, _SECONDS, 0.0),
         "placement": table.take(
             "placement", values.one_of(PLACEMENTS), list_text(PLACEMENTS, "or"), "packed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from pse.emulate.configuration._configuration import Configuration, Setting
 from pse.emulate.configuration._placement import Nodes, place_applications
 from pse.emulate.configuration._steps import groups_of
 from pse.emulate.job._phase_one import measure_exchanges, measure_loggp
-from pse.emulate.job._phase_two import Emulation, run_setting
+from pse.emulate.job._phase_two import Emulation, Others, run_setting
 from pse.emulate.job._team import Machine, Team, wait
 from pse.emulate.results._results import CYCLE, EXCHANGE, Results
 
@@ -62,7 +63,7 @@ def run_launch(
         application = configuration.applications[mine]
         team = Team(own, machine, groups_of(application))
         emulation = Emulation(application, team, configuration, model)
-    cycles = _phase_two(world, configuration, mine, emulation, random)
+    cycles = _phase_two(world, configuration, mine, emulation, random, [own[0] for own in placed])
     cycles["launch"] = launch
     tables = [world.gather(rows) for rows in (cycles, exchanges)]
     if world.rank != 0:
@@ -142,12 +143,16 @@ def _phase_two(
     mine: int | None,
     emulation: Emulation | None,
     random: np.random.Generator,
+    firsts: Sequence[int],
 ) -> NDArray[np.void]:
-    """Run all settings, in an order of this launch's own."""
+    """Run all settings, in an order of this launch's own; `firsts` are the first ranks of applications."""
     settings = configuration.settings()
+    sides: tuple[list[int], list[int]] = [], []
+    for application, first in zip(configuration.applications, firsts, strict=True):
+        sides[application.background].append(first)
     found = [np.zeros(0, CYCLE)]
     for number in random.permutation(len(settings)):
-        rows = run_setting(settings[number], mine, emulation, world)
+        rows = run_setting(settings[number], mine, emulation, world, Others(world, *sides))
         rows["application"] = _row_of(configuration, settings[number], mine)
         found.append(rows)
     return np.concatenate(found)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from mpi4py import MPI
 from numpy.typing import NDArray
 
 from pse._abi.emulate import StepKind
 from pse.emulate.configuration._configuration import Application, Configuration, Setting
 from pse.emulate.configuration._steps import predict_pattern, variants_of
-from pse.emulate.job._team import Team
+from pse.emulate.job._team import Team, wait
 from pse.emulate.patterns._cycle import Step
 from pse.emulate.results._results import CYCLE
 
@@ -23,8 +24,8 @@ TRIAL = 0.5
 """Seconds that the exchanges may take, by which a pattern's cost is measured."""
 _WARM_UP = 5
 _FEWEST, _MOST = 20, 10_000
-_TRIALS = (0.2, 0.2, 1.0)  # Shares of that time: the first ones find about how long a cycle computes.
-_BATCHES = 10
+_TRIALS = (0.2, 0.2, 1.0)  # Shares of that time and number: the first find about how long a cycle computes.
+_BATCH = 0.02  # Seconds that an application in the background goes on before it looks whether others ended.
 
 
 def compute_time(communication: float, load: float) -> float:
@@ -42,22 +43,18 @@ def measure_communication(team: Team, variants: list[list[Step]], cycles: int, l
     """Measure an application's own exchanges at a load: the mean of cycles and ranks, in s a cycle.
 
     Exchanges after a pause take longer than back to back: others use the caches meanwhile.  So the measured
-    cycles compute, too, for as long as the trial before says.
+    cycles compute, too, for as long as the trial before says.  The mean counts, since loads and run times are
+    about sums.
     """
     team.align()
     found = team.greatest(float(team.run(variants, _WARM_UP)["communication"][-1]))
     for share in _TRIALS if load < 100 else _TRIALS[-1:]:
         gap = compute_time(found, load)
         possible = share * TRIAL / max(found + gap, 1e-9)
-        count = int(min(max(possible, _FEWEST), _MOST, max(cycles, _FEWEST)))
-        times = team.run(with_computing(variants, gap), count)["communication"]
-        found = team.mean(_mean_without_bursts(times))
+        fewest = share * _FEWEST
+        count = int(min(max(possible, fewest), _MOST, max(cycles, fewest)))
+        found = team.mean(float(team.run(with_computing(variants, gap), count)["communication"].mean()))
     return found
-
-
-def _mean_without_bursts(times: NDArray[np.float64]) -> float:
-    """Give the median of batches' means: as a run time is a sum, its cycles count by their mean."""
-    return float(np.median([batch.mean() for batch in np.array_split(times, _BATCHES)]))
 
 
 def with_computing(variants: list[list[Step]], seconds: float) -> list[list[Step]]:
@@ -86,9 +83,15 @@ class Emulation:
     ) -> None:
         self.application, self.team = application, team
         self._configuration, self._model = configuration, model
+        self._predicted: dict[tuple[int, float], float] = {}
 
     def predict(self, size: int, load: float) -> float:
-        """Give the communication time of a cycle, s, on which all ranks agree."""
+        """Give the communication time of a cycle, s, on which all ranks agree; it is measured once."""
+        if (size, load) not in self._predicted:
+            self._predicted[size, load] = self._predict(size, load)
+        return self._predicted[size, load]
+
+    def _predict(self, size: int, load: float) -> float:
         seed = self._configuration.seed
         if self._model is not None:
             cost: Callable[[int], float] = self._model.seconds
@@ -99,7 +102,7 @@ class Emulation:
     def _variants(self, size: int) -> list[list[Step]]:
         return variants_of(self.application, self.team.rank, size, self._configuration.seed)
 
-    def run(self, size: int, load: float, communication: float) -> NDArray[np.void]:
+    def run(self, size: int, load: float) -> NDArray[np.void]:
         """Execute the cycles at a load.
 
         Returns
@@ -107,6 +110,7 @@ class Emulation:
         numpy.ndarray
             The cycles of this rank, CYCLE\\[n].
         """
+        communication = self.predict(size, load)
         calculated = compute_time(communication, load)
         variants = with_computing(self._variants(size), calculated)
         own = np.array([sum(step.seconds for step in steps) for steps in variants])
@@ -123,11 +127,59 @@ class Emulation:
             rows[name] = times[name]
         return rows
 
+    def go_on(self, size: int, load: float, rows: NDArray[np.void], others: Others) -> None:
+        """Execute further cycles like `rows`, of which nothing is kept, until the others have ended."""
+        variants = with_computing(self._variants(size), compute_time(self.predict(size, load), load))
+        cycle = float(sum(rows[name].mean() for name in ("compute", "communication", "barrier")))
+        count = max(int(_BATCH / max(self.team.greatest(cycle), _BATCH / _MOST)), 1)
+        while not self.team.greatest(float(self.team.rank == 0 and others.have_ended())):
+            self.team.run(variants, count, synchronous=self.application.synchronous)
+
+
+class Others:
+    """The applications of a setting that are not in the background; their first ranks tell when they end.
+
+    Parameters
+    ----------
+    world : Team
+        All ranks.
+    ending, awaiting : sequence of int
+        The first ranks of those, and of the applications in the background.
+    """
+
+    _TAG = 1
+
+    def __init__(self, world: Team, ending: Sequence[int], awaiting: Sequence[int]) -> None:
+        self._comm, self._awaited, self._awaiting = world.comm, len(ending), awaiting
+        self._word, self._sent = np.zeros(1, np.uint8), list[MPI.Request]()
+
+    def end(self) -> None:
+        """Tell the applications in the background that one has ended."""
+        self._sent = [self._comm.Isend(self._word, rank, self._TAG) for rank in self._awaiting]
+
+    def have_ended(self) -> bool:
+        """Say whether all have ended."""
+        while self._awaited and self._comm.Iprobe(MPI.ANY_SOURCE, self._TAG):
+            self._comm.Recv(np.zeros(1, np.uint8), MPI.ANY_SOURCE, self._TAG)
+            self._awaited -= 1
+        return not self._awaited
+
+    def close(self) -> None:
+        """Complete what was told."""
+        for request in self._sent:
+            wait(request)
+
 
 def run_setting(
-    setting: Setting, mine: int | None, emulation: Emulation | None, world: Team
+    setting: Setting,
+    mine: int | None,
+    emulation: Emulation | None,
+    world: Team,
+    others: Others,
 ) -> NDArray[np.void]:
     """Run the applications of a setting at once; none begins before all know what to compute.
+
+    What they exchange is measured one after the other, so that none disturbs another one's measurement.
 
     Returns
     -------
@@ -135,8 +187,23 @@ def run_setting(
         The cycles of this rank, CYCLE\\[n]; none if it belongs to no application of the setting.
     """
     part = next((part for part in setting.parts if part[0] == mine), None)
-    communication = emulation.predict(*part[1:]) if emulation and part else 0.0
+    for number, size, load in setting.parts:
+        if emulation and number == mine:
+            emulation.predict(size, load)
+        world.meet()
+    rows = emulation.run(*part[1:]) if emulation and part else np.zeros(0, CYCLE)
+    if emulation and part and not setting.alone:
+        _end(emulation, part, rows, others)
     world.meet()
-    rows = emulation.run(*part[1:], communication) if emulation and part else np.zeros(0, CYCLE)
-    world.meet()
+    others.close()
     return rows
+
+
+def _end(emulation: Emulation, part: tuple[int, int, float], rows: NDArray[np.void], others: Others) -> None:
+    """Go on as long as others do, or tell them that an application has ended."""
+    if emulation.application.background:
+        emulation.go_on(part[1], part[2], rows, others)
+        return
+    emulation.team.meet()
+    if emulation.team.rank == 0:
+        others.end()
