@@ -370,8 +370,7 @@ uint32_t Engine::collective(const Collection &what, Call call)
 
 bool Engine::is_done(uint32_t request) const
 {
-    const Descriptor &one = segment_->descriptor(request);
-    return one.state == State::done || one.sent;
+    return segment_->descriptor(request).is_done();
 }
 
 Status Engine::status(uint32_t request) const
@@ -432,19 +431,6 @@ bool Engine::is_satisfied(const std::vector<uint32_t> &requests, Wait mode)
     if (!segment_->options().ordered && found != requests.end())
         mine.answer = static_cast<uint32_t>(found - requests.begin());
     return mine.answer != none;
-}
-
-void Engine::mark(const std::vector<uint32_t> &requests)
-{
-    Rank &mine = segment_->rank(me_);
-    mine.outstanding = 0;
-    mine.first = none;
-    for (uint32_t place = 0; place < requests.size(); place++) {
-        bool done = is_done(requests[place]);
-        segment_->descriptor(requests[place]).awaited = done ? 0 : place + 1;
-        mine.outstanding += !done;
-        mine.first = std::min(mine.first, done ? place : none);
-    }
 }
 
 // Move what can be moved now, with the lock held; says whether there was anything.
@@ -587,7 +573,7 @@ pse_bcs_outcome Engine::wait_until(Guard &guard, const std::vector<uint32_t> &re
             continue;
         } else {
             mine.waits = mode;
-            mark(requests);
+            protocol_.await(me_, requests);
             outcome = sleep(guard);
             for (uint32_t request : requests)
                 segment_->descriptor(request).awaited = 0;

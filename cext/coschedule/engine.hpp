@@ -135,7 +135,6 @@ class Engine final : public Platform
     pse_bcs_outcome repeat(std::unique_lock<class Lock> &guard, const std::vector<uint32_t> &requests,
                            Wait mode, uint32_t told);
     bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode);
-    void mark(const std::vector<uint32_t> &requests);
     bool ends_with_slice() const;
     void await(uint64_t boundary);
     std::thread start(void (Engine::*body)());

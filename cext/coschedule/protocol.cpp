@@ -127,6 +127,20 @@ void Protocol::complete(uint32_t index)
     collect(index);
 }
 
+bool Protocol::await(uint32_t index, const std::vector<uint32_t> &requests)
+{
+    Rank &rank = s_.rank(index);
+    rank.outstanding = 0;
+    rank.first = none;
+    for (uint32_t place = 0; place < requests.size(); place++) {
+        Descriptor &one = s_.descriptor(requests[place]);
+        one.awaited = one.is_done() ? 0 : place + 1;
+        rank.outstanding += !one.is_done();
+        rank.first = std::min(rank.first, one.is_done() ? place : none);
+    }
+    return rank.outstanding > 0;
+}
+
 bool Protocol::block(uint32_t index)
 {
     Rank &rank = s_.rank(index);

@@ -6,6 +6,8 @@
 // and time is the platform's: that makes it the same code for real ranks and for simulated ones.
 #pragma once
 
+#include <vector>
+
 #include "segment.hpp"
 
 namespace pse::coschedule
@@ -50,7 +52,9 @@ class Protocol
         return s_.shared().begun.load() < s_.shared().allowed.load();
     }
 
-    // The rank waits for what it marked as awaited; false: it need not.
+    // What the rank waits for from now on; says whether any of it isn't done.
+    bool await(uint32_t rank, const std::vector<uint32_t> &requests);
+    // The rank sleeps until that is done; false: it has bytes to move.
     bool block(uint32_t rank);
     void unblock(uint32_t rank);
     // A descriptor of the rank whose bytes can be moved now, or none.

@@ -65,6 +65,11 @@ struct Descriptor {
     uint32_t round;         // Collectives: that its part is in.
     uint64_t context;       // Messages match receives of their context only.
     uint32_t label;         // What the operation is part of, for messages about it; see c_engine.h.
+
+    bool is_done() const // As its owner sees it.
+    {
+        return state == State::done || sent;
+    }
 };
 
 // away: in a call that isn't the layer's, and blocked for all that it knows.

@@ -3,6 +3,13 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 cdef extern from "abi_coschedule.h" nogil:
+    ctypedef struct pse_bcs_act:
+        uint32_t kind
+        int32_t peer
+        int32_t tag
+        uint32_t reserved
+        uint64_t amount
+
     ctypedef struct pse_bcs_slice:
         uint64_t slice
         uint64_t epoch
@@ -59,6 +66,11 @@ cdef extern from "abi_coschedule.h" nogil:
         PSE_BCS_KIND_RECEIVE
         PSE_BCS_KIND_PROBE
         PSE_BCS_KIND_COLLECTIVE
+        PSE_BCS_ACT_SEND
+        PSE_BCS_ACT_RECEIVE
+        PSE_BCS_ACT_COLLECTIVE
+        PSE_BCS_ACT_COMPUTE
+        PSE_BCS_ACT_WAIT
         PSE_BCS_SEND
         PSE_BCS_ISEND
         PSE_BCS_RECV

@@ -15,6 +15,17 @@ NONE = 0xFFFFFFFF  # No rank, descriptor, operation.
 STEPPER = "PSE_BCS_STEP"
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
 
+# A step of a simulated rank's program.
+ACT_DTYPE = np.dtype(
+    [
+        ("kind", "<u4"),  # Act
+        ("peer", "<i4"),  # the other rank, or the root
+        ("tag", "<i4"),  # of a message; COLLECTIVE: Collective
+        ("reserved", "<u4"),
+        ("amount", "<u8"),  # bytes; COMPUTE: ns
+    ]
+)
+
 # What happened in a time slice: tables 5.1 and 5.2 of the paper; times in ns.
 SLICE_DTYPE = np.dtype(
     [
@@ -94,6 +105,16 @@ class DescriptorKind(IntEnum):
     RECEIVE = 1
     PROBE = 2
     COLLECTIVE = 3
+
+
+class Act(IntEnum):
+    """What a simulated rank does; the first ones are DescriptorKind's."""
+
+    SEND = 0
+    RECEIVE = 1
+    COLLECTIVE = 3
+    COMPUTE = 4
+    WAIT = 5  # until all that was posted is complete
 
 
 class Primitive(IntEnum):

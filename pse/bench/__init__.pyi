@@ -31,3 +31,4 @@ from ._running import (
     run_program as run_program,
     usable_cores as usable_cores,
 )
+from ._scaling_model import fit_growth as fit_growth

@@ -10,3 +10,10 @@ from ._folder import load_reports as load_reports, load_slices as load_slices
 from ._monitor import Distribution as Distribution, Report as Report
 from ._primitives import GlobalMemory as GlobalMemory
 from ._requests import Request as Request
+from ._simulate import (
+    Costs as Costs,
+    Simulated as Simulated,
+    measure_costs as measure_costs,
+    simulate as simulate,
+)
+from ._workloads import Workload as Workload

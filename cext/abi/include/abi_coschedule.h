@@ -55,6 +55,30 @@ enum pse_bcs_kind {
     PSE_BCS_KIND_COLLECTIVE = 3,
 };
 
+/* What a simulated rank does; the first ones are DescriptorKind's. */
+enum pse_bcs_act_kind {
+    PSE_BCS_ACT_SEND = 0,
+    PSE_BCS_ACT_RECEIVE = 1,
+    PSE_BCS_ACT_COLLECTIVE = 3,
+    PSE_BCS_ACT_COMPUTE = 4,
+    PSE_BCS_ACT_WAIT = 5, /* until all that was posted is complete */
+};
+
+/* A step of a simulated rank's program. */
+typedef struct pse_bcs_act {
+    uint32_t kind; /* Act */
+    int32_t peer; /* the other rank, or the root */
+    int32_t tag; /* of a message; COLLECTIVE: Collective */
+    uint32_t reserved;
+    uint64_t amount; /* bytes; COMPUTE: ns */
+} pse_bcs_act;
+#ifndef __cplusplus
+_Static_assert(sizeof(pse_bcs_act) == 24 && offsetof(pse_bcs_act, kind) == 0 &&
+               offsetof(pse_bcs_act, peer) == 4 && offsetof(pse_bcs_act, tag) == 8 &&
+               offsetof(pse_bcs_act, reserved) == 12 && offsetof(pse_bcs_act, amount) == 16,
+               "pse_bcs_act as NumPy has it");
+#endif
+
 /* Routines whose calls are monitored; of a collective operation: the first one's number plus its own. */
 enum pse_bcs_primitive {
     PSE_BCS_SEND = 0,

@@ -1,0 +1,146 @@
+#include "measured_costs.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "clock.h"
+#include "protocol.hpp"
+
+namespace pse::coschedule
+{
+namespace
+{
+
+constexpr uint32_t rounds = 30, messages = 16, table = 2 * messages;
+constexpr uint64_t slice_length = 500000, copied = 8 << 20;
+
+// Two ranks of which nobody sleeps.
+class Bench final : public Platform
+{
+  public:
+    explicit Bench(uint32_t monitored)
+        : segment({2, table, 0, 1, slice_length, slice_length, 0, monitored, 0, 0}), protocol(segment, *this)
+    {
+    }
+    uint64_t now() override
+    {
+        return pse_clock();
+    }
+    void microstrobe() override
+    {
+    }
+    void rank(uint32_t) override
+    {
+    }
+    void helper(uint32_t) override
+    {
+    }
+    void strobe() override
+    {
+    }
+
+    uint32_t post(pse_bcs_kind kind, uint32_t owner)
+    {
+        uint32_t index = protocol.allocate(owner);
+        Descriptor &one = segment.descriptor(index);
+        one.kind = kind;
+        one.peer = static_cast<int32_t>(1 - owner);
+        one.reads_payload = one.held = kind == PSE_BCS_KIND_SEND;
+        protocol.post(index);
+        return index;
+    }
+
+    // A slice with messages, which then arrive; what it recorded.
+    pse_bcs_slice exchange(uint32_t count)
+    {
+        std::vector<uint32_t> posted;
+        for (uint32_t message = 0; message < count; message++) {
+            posted.push_back(post(PSE_BCS_KIND_SEND, 0));
+            posted.push_back(post(PSE_BCS_KIND_RECEIVE, 1));
+        }
+        protocol.run_slice(0);
+        for (uint32_t index; (index = protocol.take_ready(1)) != none;)
+            protocol.finish(index, 0);
+        for (uint32_t index : posted)
+            protocol.release(index);
+        return segment.slices()[0];
+    }
+
+    Segment segment;
+    Protocol protocol;
+};
+
+template <class Step> double least(Step step)
+{
+    uint64_t found = UINT64_MAX;
+    for (uint32_t round = 0; round < rounds; round++)
+        found = std::min<uint64_t>(found, step());
+    return static_cast<double>(found);
+}
+
+double copy_time()
+{
+    std::vector<uint8_t> from(copied, 1), into(copied);
+    return least([&] {
+               uint64_t begin = pse_clock();
+               std::memcpy(into.data(), from.data(), copied);
+               return pse_clock() - begin;
+           }) /
+           copied;
+}
+
+// Half of what it takes two threads to wake each other.
+double wake_time()
+{
+    int there = eventfd(0, EFD_CLOEXEC), back = eventfd(0, EFD_CLOEXEC);
+    eventfd_t value;
+    std::thread echo([&] {
+        eventfd_t seen;
+        for (uint32_t round = 0; round < rounds; round++) {
+            eventfd_read(there, &seen);
+            eventfd_write(back, 1);
+        }
+    });
+    double both = least([&] {
+        uint64_t begin = pse_clock();
+        eventfd_write(there, 1);
+        eventfd_read(back, &value);
+        return pse_clock() - begin;
+    });
+    echo.join();
+    close(there);
+    close(back);
+    return both / 2;
+}
+
+} // namespace
+
+MeasuredCosts measure_costs()
+{
+    Bench bench(1);
+    double slice = least([&] { return bench.exchange(0).gtts; });
+    double exchanged = least([&] { return bench.exchange(messages).gtdem; });
+    double scheduled = least([&] { return bench.exchange(messages).gtmsm; });
+    return {copy_time(), exchanged / (2 * messages), scheduled / messages, slice, wake_time()};
+}
+
+double noted_slice()
+{
+    constexpr uint32_t slices = 10000;
+    Bench plain(0), noted(slices);
+    auto run = [](Bench &bench) {
+        uint64_t begin = pse_clock();
+        for (uint32_t slice = 0; slice < slices; slice++)
+            bench.protocol.run_slice(0);
+        return pse_clock() - begin;
+    };
+    double without = least([&] { return run(plain); });
+    return std::max(0.0, least([&] { return run(noted); }) - without) / slices;
+}
+
+} // namespace pse::coschedule

@@ -1,0 +1,16 @@
+// What the layer's own work takes on this machine, by clock, in a loop of nothing else.
+#pragma once
+
+namespace pse::coschedule
+{
+
+// ns; as Costs has them.
+struct MeasuredCosts {
+    double copy, descriptor, match, slice, wake;
+};
+
+MeasuredCosts measure_costs();
+// What a slice takes longer that is kept for the monitor (EMDS).
+double noted_slice();
+
+} // namespace pse::coschedule

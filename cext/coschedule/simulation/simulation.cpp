@@ -1,0 +1,273 @@
+#include "simulation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pse::coschedule
+{
+
+Simulation::Simulation(const Options &options, const Costs &costs, uint32_t ranks_per_node, Acts acts)
+    : segment_(options), protocol_(segment_, *this), costs_(costs), per_node_(ranks_per_node),
+      nodes_((options.ranks + ranks_per_node - 1) / ranks_per_node), acts_(std::move(acts)),
+      ranks_(options.ranks), loads_(nodes_), links_(nodes_)
+{
+    segment_.shared().pace = {options.slice, 0};
+    for (uint32_t rank = 0; rank < options.ranks; rank++) {
+        segment_.rank(rank).has_helper = 1;
+        ranks_[rank].next = acts_.begins[rank];
+    }
+}
+
+bool Simulation::run()
+{
+    for (uint32_t rank = 0; rank < ranks_.size(); rank++)
+        push(Kind::go_on, 0, rank);
+    while (!events_.empty() && !protocol_.has_failed()) {
+        Event event = events_.top();
+        events_.pop();
+        now_ = event.time;
+        handle(event);
+    }
+    return segment_.shared().left == ranks_.size();
+}
+
+void Simulation::push(Kind kind, double after, uint32_t rank, uint32_t index, uint64_t bytes)
+{
+    events_.push({now_ + static_cast<uint64_t>(after), numbers_++, kind, rank, index, bytes});
+}
+
+void Simulation::handle(const Event &event)
+{
+    switch (event.kind) {
+    case Kind::strobe:
+        return begin_slice();
+    case Kind::go_on:
+        return go_on(event.rank);
+    case Kind::help:
+        ranks_[event.rank].helped = false;
+        if (!segment_.rank(event.rank).blocked.load())
+            move(event.rank, protocol_.take_ready(event.rank), Kind::help);
+        return;
+    case Kind::moved:
+        protocol_.finish(event.index, event.bytes);
+    }
+}
+
+// Descriptors that are posted while nodes still agree on this slice belong to the next one: for those who
+// post them the time is what it was.
+void Simulation::begin_slice()
+{
+    uint64_t deadline = now_;
+    bool strict = segment_.options().strict;
+    armed_ = false;
+    phase_ = 0;
+    scheduling_ = true;
+    now_ += static_cast<uint64_t>(multicast());
+    protocol_.run_slice(strict ? deadline : 0);
+    scheduling_ = false;
+    for (uint32_t rank : std::exchange(woken_, {}))
+        push(Kind::go_on, costs_.wake, rank);
+    if (protocol_.is_quiescent())
+        protocol_.settle();
+    std::fill(loads_.begin(), loads_.end(), Load{});
+    coordinated_ = now_;
+    now_ = deadline;
+    if (protocol_.needs_strobe())
+        strobe();
+}
+
+// Slices begin at their time, or, without strict ones, when all that happens at this moment has happened.
+void Simulation::strobe()
+{
+    if (std::exchange(armed_, true))
+        return;
+    uint64_t free = std::max(now_, coordinated_);
+    uint64_t begin = segment_.options().strict ? segment_.shared().pace.boundary_after(free) : now_;
+    events_.push({begin, numbers_++, Kind::strobe, none, none, 0});
+}
+
+uint32_t Simulation::levels() const
+{
+    uint32_t found = 0;
+    for (uint64_t reached = 1; reached < nodes_; reached *= costs_.fan)
+        found++;
+    return found;
+}
+
+double Simulation::multicast() const
+{
+    return nodes_ > 1 ? costs_.first + levels() * costs_.level : 0;
+}
+
+// Of the node that has most of it.
+double Simulation::work(double per_exchanged, double per_received) const
+{
+    double most = 0;
+    for (const Load &one : loads_)
+        most = std::max(most, static_cast<double>(one.exchanged) * per_exchanged +
+                                  static_cast<double>(one.received) * per_received);
+    return most;
+}
+
+// Compare-And-Write is a multicast of the question, and the answers on the way back.
+void Simulation::microstrobe()
+{
+    double wire = nodes_ > 1 ? static_cast<double>(sizeof(Descriptor)) * costs_.beta : 0;
+    bool exchanges = phase_++ == 0;
+    double local = exchanges ? work(costs_.descriptor + wire, 0) + (nodes_ > 1 ? costs_.alpha : 0)
+                             : work(0, costs_.match);
+    now_ += static_cast<uint64_t>(costs_.slice / 2 + local + 3 * multicast());
+}
+
+void Simulation::rank(uint32_t rank)
+{
+    if (scheduling_ && phase_ > 0)
+        woken_.push_back(rank); // Bytes move when the schedule is known on all nodes.
+    else
+        push(Kind::go_on, costs_.wake, rank);
+}
+
+void Simulation::helper(uint32_t rank)
+{
+    if (!std::exchange(ranks_[rank].helped, true))
+        push(Kind::help, costs_.wake, rank);
+}
+
+// Who computes goes on when that has ended, and nothing else is for it.
+void Simulation::go_on(uint32_t rank)
+{
+    if (now_ < ranks_[rank].busy || segment_.rank(rank).left)
+        return;
+    while (act(rank))
+        continue;
+}
+
+// False: the rank computes, waits, moves bytes or has come to its end.
+bool Simulation::act(uint32_t rank)
+{
+    Virtual &one = ranks_[rank];
+    if (one.waits && !ends_wait(rank))
+        return false;
+    if (one.next == acts_.begins[rank + 1]) {
+        end_ = std::max(end_, now_);
+        protocol_.leave(rank);
+        return false;
+    }
+    const pse_bcs_act &what = acts_.all[one.next];
+    bool computes = what.kind == PSE_BCS_ACT_COMPUTE;
+    one.waits = what.kind == PSE_BCS_ACT_WAIT;
+    if (!computes && !one.waits && !post(rank, what))
+        return false;
+    one.next++;
+    if (computes) {
+        one.busy = now_ + what.amount;
+        push(Kind::go_on, static_cast<double>(what.amount), rank);
+    }
+    return !computes;
+}
+
+void Simulation::describe(Descriptor &one, const pse_bcs_act &what) const
+{
+    bool collective = what.kind == PSE_BCS_ACT_COLLECTIVE;
+    one.kind = static_cast<pse_bcs_kind>(what.kind);
+    one.peer = what.peer;
+    one.bytes = what.amount;
+    one.operation = collective ? static_cast<pse_bcs_collective>(what.tag) : PSE_BCS_BARRIER;
+    one.tag = collective ? 0 : what.tag;
+    one.held = what.kind == PSE_BCS_ACT_SEND;
+    one.reads_payload = what.amount <= PSE_BCS_EAGER;
+    one.sent = one.held && one.reads_payload && !segment_.options().strict;
+}
+
+// False: there is no room.
+bool Simulation::post(uint32_t rank, const pse_bcs_act &what)
+{
+    uint32_t index = protocol_.allocate(rank);
+    if (index == none) {
+        wait_for_room(rank);
+        return false;
+    }
+    describe(segment_.descriptor(index), what);
+    Load &load = loads_[rank / per_node_];
+    load.exchanged++;
+    load.received += what.kind == PSE_BCS_ACT_RECEIVE;
+    if (what.kind == PSE_BCS_ACT_SEND)
+        loads_[static_cast<uint32_t>(what.peer) / per_node_].exchanged++;
+    ranks_[rank].requests.push_back(index);
+    protocol_.post(index);
+    if (!segment_.options().strict)
+        strobe();
+    return true;
+}
+
+void Simulation::wait_for_room(uint32_t rank)
+{
+    uint32_t ready = protocol_.take_ready(rank);
+    if (ready != none)
+        return move(rank, ready, Kind::go_on);
+    segment_.rank(rank).waits = Wait::room;
+    protocol_.block(rank);
+}
+
+// As Engine::wait_until has it: move what can be moved, go on if all is done, or else block.
+bool Simulation::ends_wait(uint32_t rank)
+{
+    std::vector<uint32_t> &requests = ranks_[rank].requests;
+    Rank &mine = segment_.rank(rank);
+    uint32_t ready = protocol_.take_ready(rank);
+    if (ready != none) {
+        move(rank, ready, Kind::go_on);
+        return false;
+    }
+    mine.waits = Wait::all;
+    if (protocol_.await(rank, requests)) {
+        protocol_.block(rank);
+        return false;
+    }
+    mine.waits = Wait::idle;
+    for (uint32_t request : std::exchange(requests, {}))
+        protocol_.release(request);
+    ranks_[rank].waits = false;
+    return true;
+}
+
+// Move the next bytes of a descriptor; afterwards the rank, or its helper, looks for more.
+void Simulation::move(uint32_t rank, uint32_t index, Kind then)
+{
+    if (index == none)
+        return;
+    const Descriptor &one = segment_.descriptor(index);
+    bool message = one.kind == PSE_BCS_KIND_RECEIVE;
+    uint64_t bytes = message ? protocol_.chunk_of(one) : 0, &link = links_[rank / per_node_];
+    uint64_t begin = message ? std::max(now_, link) : now_;
+    double takes = message ? transfer_time(one, bytes) : collective_time(one);
+    uint64_t end = begin + static_cast<uint64_t>(takes);
+    if (message)
+        link = end;
+    double after = static_cast<double>(end - now_);
+    push(Kind::moved, after, rank, index, bytes);
+    push(then, after, rank);
+}
+
+double Simulation::transfer_time(const Descriptor &one, uint64_t bytes) const
+{
+    bool local = static_cast<uint32_t>(one.peer) / per_node_ == one.owner / per_node_;
+    double size = static_cast<double>(bytes);
+    return local ? size * costs_.copy : costs_.alpha + size * costs_.beta;
+}
+
+// A barrier is the agreement of all nodes, which the slice has brought; a broadcast is a multicast;
+// reductions combine in a tree of messages of two.
+double Simulation::collective_time(const Descriptor &one) const
+{
+    double size = static_cast<double>(one.bytes), steps = 0;
+    for (uint64_t reached = 1; reached < nodes_; reached *= 2)
+        steps++;
+    if (one.operation == PSE_BCS_BARRIER)
+        return 0;
+    if (one.operation == PSE_BCS_BCAST)
+        return multicast() + size * (nodes_ > 1 ? costs_.beta : costs_.copy);
+    return steps * (costs_.alpha + size * costs_.beta) + size * costs_.copy;
+}
+
+} // namespace pse::coschedule

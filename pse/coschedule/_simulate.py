@@ -1,0 +1,228 @@
+"""The protocol of coscheduled communication on many nodes, under a virtual clock."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE
+from pse.coschedule import _simulation
+from pse.coschedule._workloads import WORKLOADS, Workload
+from pse.errors import RunError, UsageError
+from pse.text import list_text, time_text
+
+_SWITCH: Final = 70e-9
+"""Seconds that a level of switches takes, there and back (QsNet's Elite: 35 ns)."""
+_TABLE: Final = 32
+_KEPT: Final = 100_000
+"""Slices, and decisions, that are kept."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What things take that the simulated protocol does, in seconds.
+
+    A multicast to n nodes takes ``first + level * ceil(log(n, fan))``, or nothing for one node; the answer of
+    all nodes to a question takes as long as two.
+
+    Attributes
+    ----------
+    alpha, beta : float
+        A message between nodes: its start, and each byte.
+    first, level : float
+        A multicast, which is Xfer-And-Signal to all nodes.
+    fan : int
+        Nodes that a level of the multicast's tree reaches from each.
+    copy : float
+        Each byte of a message between ranks of a node.
+    descriptor, match, slice : float
+        A node's work for a descriptor that is exchanged, for one that is received, and for an empty slice.
+    wake : float
+        Until a rank that is woken runs.
+
+    Examples
+    --------
+    >>> from pse import bcs
+    >>> one = bcs.Costs.of_network(alpha=20e-6, beta=8e-9, multicast="software")
+    >>> one.first, one.level, one.fan
+    (0.0, 2e-05, 2)
+    """
+
+    alpha: float = 2e-6
+    beta: float = 1e-10
+    first: float = 2e-6
+    level: float = _SWITCH
+    fan: int = 4
+    copy: float = 1e-10
+    descriptor: float = 100e-9
+    match: float = 100e-9
+    slice: float = 500e-9
+    wake: float = 50e-6
+
+    @classmethod
+    def of_network(
+        cls, alpha: float, beta: float, multicast: Literal["hardware", "software"] = "hardware", **others: Any
+    ) -> "Costs":
+        """Give the costs of a network.
+
+        Parameters
+        ----------
+        alpha, beta : float
+            Seconds that a message takes, and each of its bytes.
+        multicast : {"hardware", "software"}
+            Switches multiply a message, in a tree of four branches; or nodes do, in a tree of two: a message
+            for each level.
+        **others
+            The other attributes.
+
+        Returns
+        -------
+        Costs
+            With the law of this multicast.
+        """
+        law = (alpha, _SWITCH, 4) if multicast == "hardware" else (0.0, alpha, 2)
+        return cls(alpha, beta, *law, **others)
+
+    def in_ns(self) -> _simulation.Costs:
+        """Give them to the simulation."""
+        found = dataclasses.asdict(self)
+        return _simulation.Costs(**{key: one if key == "fan" else 1e9 * one for key, one in found.items()})
+
+
+def measure_costs() -> dict[str, float]:
+    """Measure what the layer's own work takes on this machine.
+
+    Returns
+    -------
+    dict
+        ``copy``, ``descriptor``, ``match``, ``slice`` and ``wake``, as `Costs` has them.
+
+    Examples
+    --------
+    >>> from pse import bcs
+    >>> sorted(bcs.measure_costs())
+    ['copy', 'descriptor', 'match', 'slice', 'wake']
+    """
+    names = ("copy", "descriptor", "match", "slice", "wake")
+    return {name: one / 1e9 for name, one in zip(names, _simulation.measured(), strict=True)}
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated run.
+
+    Attributes
+    ----------
+    nodes : int
+        On how many nodes.
+    seconds, ideal : float
+        Until the last rank has ended; the same if communication took no time.
+    slices, matches : ndarray
+        As `Comm.slices` and `Comm.schedule` give them.
+
+    See Also
+    --------
+    simulate
+    """
+
+    nodes: int
+    seconds: float
+    ideal: float
+    slices: NDArray[np.void]
+    matches: NDArray[np.void]
+
+    @property
+    def coordination(self) -> float:
+        """Mean seconds of a slice until all nodes know what is scheduled: its overhead."""
+        return float((self.slices["late"] + self.slices["gtts"]).mean()) / 1e9 if len(self.slices) else 0.0
+
+    @property
+    def overhead(self) -> float:
+        """Percent of a slice that coordination takes."""
+        return 100e9 * self.coordination / float(self.slices["length"].mean()) if len(self.slices) else 0.0
+
+
+def simulate(
+    workload: "str | Workload",
+    nodes: int,
+    costs: Costs,
+    *,
+    ranks_per_node: int = 1,
+    steps: int = 20,
+    slice: float = 500e-6,
+    adapt: bool = False,
+) -> Simulated:
+    """Run a program of simulated ranks in strict slices.
+
+    Matching, slices, chunks and the order of all that are those of the protocol that real ranks have, since
+    it is the same code; only time is simulated.
+
+    Parameters
+    ----------
+    workload : {"barrier", "sage", "sweep"}
+        A barrier every 1.9 ms; SAGE-like: compute 4 ms, exchange 64 KiB with both neighbors, a reduction;
+        SWEEP3D-like: wavefronts over a grid, 3.5 ms for a block, blocking.
+    nodes : int
+        How many nodes.
+    costs : Costs
+        What network and nodes take.
+    ranks_per_node : int, optional
+        How many ranks each has.
+    steps : int, optional
+        How many of the program's steps are taken.
+    slice : float, optional
+        Seconds of a slice.
+    adapt : bool, optional
+        Slices become longer where more than 1 % begin late; one begins when its strobe has come to all nodes.
+
+    Returns
+    -------
+    Simulated
+        The times, and what was scheduled.
+
+    Raises
+    ------
+    UsageError
+        There is no such workload, or a number is too small.
+
+    Examples
+    --------
+    >>> from pse import bcs
+    >>> found = bcs.simulate("barrier", 1000, bcs.Costs(), slice=250e-6)
+    >>> set(np.diff(found.slices["slice"][found.slices["ncollmsm"] > 0]).tolist())
+    {9}
+    """
+    length = round(slice * 1e9)
+    if length < SHORTEST_SLICE:
+        raise UsageError(f"a time slice of {time_text(length)} is too short: the shortest is 100 µs")
+    if min(nodes, ranks_per_node, steps) < 1:
+        raise UsageError("nodes, ranks of a node and steps are at least 1")
+    if isinstance(workload, str) and workload not in WORKLOADS:
+        raise UsageError(
+            f"there is no workload {workload!r}", help=f"there are {list_text(list(WORKLOADS), 'and')}"
+        )
+    ranks = nodes * ranks_per_node
+    program = WORKLOADS[workload](ranks, steps) if isinstance(workload, str) else workload
+    ideal, _, _ = _run(program, ranks, ranks, _FREE, length, strict=False, adapt=False)
+    end, slices, matches = _run(program, ranks, ranks_per_node, costs, length, strict=True, adapt=adapt)
+    return Simulated(nodes, end / 1e9, ideal / 1e9, slices, matches)
+
+
+_FREE: Final = Costs(alpha=0, beta=0, first=0, level=0, copy=0, descriptor=0, match=0, slice=0, wake=0)
+
+
+def _run(
+    program: Workload, ranks: int, per_node: int, costs: Costs, length: int, *, strict: bool, adapt: bool
+) -> tuple[int, NDArray[np.void], NDArray[np.void]]:
+    per_byte = max(costs.beta, costs.copy, 1e-12)
+    chunk = max(int(length / 2e9 / per_byte), length)
+    end, slices, matches = _simulation.simulate(
+        ranks=ranks, table=_TABLE, strict=strict, slice=length, chunk=chunk,
+        adapted=adapt, kept=_KEPT, costs=costs.in_ns(), per_node=per_node, acts=program.acts.tobytes(),
+        begins=program.begins.tobytes(),
+    )  # fmt: skip
+    if end is None:
+        raise RunError("the simulated ranks wait for each other", help="compare what they send and receive")
+    return end, np.frombuffer(slices, SLICE_DTYPE), np.frombuffer(matches, MATCH_DTYPE)
