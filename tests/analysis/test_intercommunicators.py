@@ -1,5 +1,8 @@
 """Messages and collective operations between two groups; communicators with processes of another job."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from pse_testing.planted_waits import PlantedWaits
 
@@ -10,6 +13,34 @@ from pse.trace.format import CommunicatorFlag
 
 BETWEEN, FIRST, SECOND = 1, [0, 2], [1, 3, 4]
 """The intercommunicator, with the ranks of its groups."""
+DELAY = 0.2
+PROGRAM = f"""
+import time
+import numpy as np
+from mpi4py import MPI
+
+world, data = MPI.COMM_WORLD, np.zeros(2)
+second = world.rank % 2
+own = world.Split(second)
+between = own.Create_intercomm(0, world, 1 - second)
+
+
+def late(rank):
+    world.Barrier()
+    if world.rank == rank:
+        time.sleep({DELAY})
+
+
+late(0)
+if world.rank == 0:
+    between.Send(data, 0)
+if world.rank == 1:
+    between.Recv(data, MPI.ANY_SOURCE)
+late(2)
+between.Allreduce(data, np.empty(2))
+late(1)
+between.Bcast(data, (MPI.ROOT if world.rank == 1 else MPI.PROC_NULL) if second else 0)
+"""
 DELAYS = {metric: name for name, metric in WAIT_OF_DELAY.items()}
 
 
@@ -83,3 +114,22 @@ def test_what_goes_to_another_job_is_left_out_by_name(program, tmp_path):
         "5 parts of collective operations with processes of another job, such as spawned ones: left out",
     )
     assert cube.total("mpi_latesender") == cube.total("mpi_barrier_wait") == 0
+
+
+@pytest.mark.mpi
+def test_waits_between_groups_in_a_real_run(pse, tmp_path):
+    (tmp_path / "groups.py").write_text(PROGRAM)
+    (tmp_path / "trace.conf").write_text("module trace\n  argument directory run\n")
+    command = [Path(sys.executable).parent / "mpiexec", "-n", "4", sys.executable, "groups.py"]
+    done = pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path)
+    assert done.code == 0, done.err
+    cube = analyze(tmp_path / "run")
+    assert cube.problems == ()
+    for metric, routine, waiting, others in (
+        ("mpi_latesender", "MPI_Recv_c", [1], [0, 2, 3]),
+        ("mpi_wait_nxn", "MPI_Allreduce_c", [1, 3], []),
+        ("mpi_latebroadcast", "MPI_Bcast_c", [0, 2], [1, 3]),
+    ):
+        waits = cube.by_region(metric)[routine]
+        assert min(waits[waiting]) > 0.9e9 * DELAY
+        assert not waits[others].any()

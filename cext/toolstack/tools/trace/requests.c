@@ -125,13 +125,19 @@ static uint64_t at(const struct trace_request *request)
     return pse_pair(request->communicator, request->number);
 }
 
+static void put_send(const struct trace_request *request, uint64_t time)
+{
+    pse_trace_put(time, PSE_EVENT_MPI_SEND, request->mode, request->bytes,
+                  pse_pair(request->partner, request->tag), at(request));
+}
+
 void pse_trace_put_start(struct trace_request *request, uint64_t time)
 {
     request->number = ++request_count;
     request->cancelled = false;
-    if (request->kind & SENDS)
-        pse_trace_put(time, PSE_EVENT_MPI_SEND, request->mode, request->bytes,
-                      pse_pair(request->partner, request->tag), at(request));
+    request->ready = 0;
+    if (request->kind & SENDS && !request->partitions)
+        put_send(request, time);
     if (request->kind & RECEIVES)
         pse_trace_put(time, PSE_EVENT_MPI_RECEIVE_POST, 0, request->room,
                       pse_pair(request->from, request->receive_tag), at(request));
@@ -196,6 +202,17 @@ void pse_trace_requests_start(int count, const MPI_Request handles[], uint64_t t
 {
     for (int i = 0; i < count; i++)
         pse_trace_request_starts(handles[i], time);
+}
+
+/* The receiver can't have the whole message before: that is when it is sent. */
+void pse_trace_partitions_ready(int count, MPI_Request handle, uint64_t time)
+{
+    struct trace_request *request = request_of(handle);
+    if (!request || !(request->kind & SENDS))
+        return;
+    request->ready += (uint32_t)count;
+    if (request->ready == request->partitions)
+        put_send(request, time);
 }
 
 void pse_trace_request_cancelled(MPI_Request handle)

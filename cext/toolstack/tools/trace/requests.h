@@ -32,6 +32,8 @@ struct trace_request {
     uint16_t mode; /* of sending, or the collective */
     uint32_t partner, tag, from, receive_tag, root;
     uint64_t bytes, room;   /* sent; received, or the buffer's */
+    uint32_t partitions;    /* of a message that is sent when all of them are ready; 0 of others */
+    uint32_t ready;         /* since it was started */
     MPI_Comm *made, parent; /* MPI_Comm_idup */
     uint32_t made_number;
     bool is_of_second_group;
@@ -102,6 +104,7 @@ void pse_trace_exchange_starts(struct trace_end send, struct trace_end receive, 
                                MPI_Request handle);
 void pse_trace_request_starts(MPI_Request handle, uint64_t time);
 void pse_trace_requests_start(int count, const MPI_Request handles[], uint64_t time);
+void pse_trace_partitions_ready(int count, MPI_Request handle, uint64_t time);
 void pse_trace_request_cancelled(MPI_Request handle);
 void pse_trace_request_forgotten(MPI_Request handle);
 /* What waits and tests have found. */
