@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pse_testing.planted_waits import PlantedWaits
 
@@ -130,6 +131,6 @@ def test_waits_between_groups_in_a_real_run(pse, tmp_path):
         ("mpi_wait_nxn", "MPI_Allreduce_c", [1, 3], []),
         ("mpi_latebroadcast", "MPI_Bcast_c", [0, 2], [1, 3]),
     ):
-        waits = cube.by_region(metric)[routine]
+        waits = np.array(cube.by_region(metric)[routine])
         assert min(waits[waiting]) > 0.9e9 * DELAY
         assert not waits[others].any()

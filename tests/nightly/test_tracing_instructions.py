@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+import sys
+from importlib import resources
 
 import pytest
 
@@ -20,23 +22,34 @@ COUNT = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-fi
 
 def instructions(command, variables):
     """How many instructions a program executes."""
-    given = [f"{name}={value}" for name, value in variables.items()]
+    same = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
+    given = [f"{name}={value}" for name, value in {**same, **variables}.items()]
     done = subprocess.run(["env", *given, *COUNT, *command], capture_output=True, text=True, check=True)
     return int(re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)[1].replace(",", ""))
 
 
-def of_a_step(program, tools, directory):
-    """How many instructions one rank executes for a 2-D FFT of 256 × 256, there and back."""
+def of_a_step(program, tools, directory, steps=1, side=256):
+    """How many instructions one rank executes for a step, as of a 2-D FFT of 256 × 256, there and back."""
     (directory / "tools.conf").write_text(tools)
     variables = environment(str(directory / "tools.conf"), find_mpi()) if tools else {}
-    few, many = (instructions([program, str(number), "1", "256"], variables) for number in BATCHES)
-    return (many - few) / (BATCHES[1] - BATCHES[0])
+    few, many = (
+        instructions([*program, str(number), str(steps), str(side)], variables) for number in BATCHES
+    )
+    return (many - few) / (BATCHES[1] - BATCHES[0]) / steps
 
 
 def test_profile_and_trace_add_nearly_no_instructions_to_a_transform(tmp_path):
     program = compiled(find_mpi(), "spectrum.c", tmp_path / "spectrum", [*linked(find_mpi()), "-lm"])
     trace = f"module trace\nargument directory {tmp_path}/trace\n"
     profile = f"module profile\nargument output {tmp_path}/report\n"
-    alone = of_a_step(program, "", tmp_path)
-    both = of_a_step(program, profile + trace, tmp_path)
+    alone = of_a_step([program], "", tmp_path)
+    both = of_a_step([program], profile + trace, tmp_path)
     assert abs(both / alone - 1) < 0.002
+
+
+@pytest.mark.parametrize(("name", "side"), [("heat", 362), ("spectrum", 90)])  # as of 512 and 128 on 2 ranks
+def test_trace_with_all_functions_adds_few_instructions_to_programs_of_mpi4py(tmp_path, name, side):
+    program = resources.files("pse.bench") / "stack" / "mpi4py_programs" / f"{name}.py"
+    trace = f"module trace\nargument directory {tmp_path}/trace\n"
+    alone, traced = (of_a_step([sys.executable, program], tools, tmp_path, 20, side) for tools in ("", trace))
+    assert 0 < traced / alone - 1 < 0.02

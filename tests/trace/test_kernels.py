@@ -167,7 +167,8 @@ ROWS = st.lists(
     st.fixed_dictionaries(
         {"time": st.integers(10, 10**6), "type": st.sampled_from(TABLED), "flags": st.integers(0, 65535)}
         | {name: st.integers(0, 2**32 - 1) for name in ("site", "tph")}
-        | {name: st.integers(0, 2**63 - 1) for name in ("a", "b", "c")}
+        | {"a": st.integers(0, 2**57)}  # as large as an address space
+        | {name: st.integers(0, 2**63 - 1) for name in ("b", "c")}
     ),
     max_size=20,
 )
@@ -227,6 +228,14 @@ def test_tables_are_what_their_records_say(tmp_path_factory, ranks):
         for rank, row in of(EventType.QUEUE_DEPTH)
     ]
     assert sorted(read.memory().tolist()) == sorted(memory_changes(ranks))
+
+
+@pytest.mark.parametrize("sizes", [(2**53, 1), (2**54 + 1, 2**53 + 1)])
+def test_sizes_that_no_float_has_are_exact(tmp_path, sizes):
+    made = [{"time": 10, "type": EventType.ALLOCATE, "a": size, "b": 7} for size in sizes]
+    write_rank(tmp_path, 0, [*made, {"time": 20, "type": EventType.FREE, "a": sum(sizes), "b": 7}])
+    changes = trace.open(tmp_path).memory()
+    assert changes["bytes"].tolist() == [*sizes, *(-size for size in sizes)]
 
 
 def test_a_call_that_each_rank_broke_off_lies_behind_its_others(tmp_path):

@@ -75,6 +75,7 @@ def _divided(changes: Array, freed: Array, places: Array) -> Array:
     made = np.flatnonzero(~freed & (ends[life] >= 0))
     parts, rests = changes[ends[life[made]]], changes[freed]
     parts["rank"], parts["bytes"] = changes["rank"][made], -changes["bytes"][made]
-    known = np.bincount(life[made], changes["bytes"][made], len(changes)).astype("<i8")
+    known = np.zeros(len(changes), "<i8")
+    np.add.at(known, life[made], changes["bytes"][made])  # exact, where bincount rounds above 2**53
     rests["bytes"] = known[life[freed]] - rests["bytes"]
     return np.concatenate([changes[~freed], parts, rests[rests["bytes"] != 0]])
