@@ -197,7 +197,8 @@ def _restart(processes: int, arguments: Sequence[str]) -> NoReturn:
     if inside_mpi_job():
         raise click.UsageError("-n: inside an MPI job, the processes of the job analyze; leave it out")
     mpiexec = find_mpiexec()
-    line = [mpiexec.path, "-n", str(processes), sys.executable, "-m", "pse", "analyze", *arguments]
+    python = [sys.executable, "-P", "-m", "pse"]  # -P: files here are not modules, whatever their names are
+    line = [mpiexec.path, "-n", str(processes), *python, "analyze", *arguments]
     sys.stdout.flush()
     os.execve(line[0], line, rank_environment(os.environ, mpiexec, local=True))
 

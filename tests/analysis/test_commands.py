@@ -124,7 +124,9 @@ def test_ranks_of_a_job_analyze_together(pse, mpiexec, tmp_path, random_run):
         assert done.code == 0, done.err
         assert json.loads(done.out) == alone
     assert "note: 5 processes for 4 streams of events: 1 had nothing to read" in done.err
-    started = pse("analyze", random_run, "-n", 2, "--top", 0, "-o", tmp_path / "cube.npz", own_process=True)
+    (tmp_path / "click.py").write_text("raise SystemExit('a file of the user')")
+    command = ["analyze", random_run, "-n", 2, "--top", 0, "-o", tmp_path / "cube.npz"]
+    started = pse(*command, own_process=True, cwd=tmp_path)
     assert started.code == 0, started.err
     assert read_cube(tmp_path / "cube.npz").values.keys() == analyze(random_run).values.keys()
     done = mpiexec(3, "-m", "pse", "analyze", tmp_path / "none")

@@ -138,7 +138,7 @@ def _open(path: Path, rank: int) -> RankFile:
     return RankFile(
         path=path,
         rank=rank,
-        host=bytes(header["host"]).decode(errors="replace"),
+        host=bytes(header["host"]).partition(b"\0")[0].decode(errors="replace"),
         pid=int(header["pid"]),
         start_real=int(header["start_real"]),
         start_clock=int(header["start_clock"]),
