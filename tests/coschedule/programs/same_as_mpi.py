@@ -32,13 +32,16 @@ def both(name, comm, *buffers, **arguments):
         assert np.array_equal(results[0], found), (name, results)
 
 
+def second(a, b, _):
+    np.copyto(np.frombuffer(b, "f8"), np.frombuffer(a, "f8"))
+
+
 def reductions(comm):
-    second = MPI.Op.Create(
-        lambda a, b, _: np.copyto(np.frombuffer(b, "f8"), np.frombuffer(a, "f8")), commute=False
-    )
+    # Their numbers make the handle of the last one another one on each rank.
+    made = [MPI.Op.Create(second, commute=False) for _ in range(rank + 1)]
     logical = (MPI.LAND, MPI.LOR, MPI.LXOR, MPI.BAND, MPI.BOR, MPI.BXOR)
     kinds = {
-        "f8": (MPI.SUM, MPI.PROD, MPI.MAX, MPI.MIN, second),
+        "f8": (MPI.SUM, MPI.PROD, MPI.MAX, MPI.MIN, made[-1]),
         "i4": logical,
         "c16": (MPI.SUM,),
         "u8": (MPI.SUM,),
@@ -46,7 +49,8 @@ def reductions(comm):
     for (kind, operations), size in itertools.product(kinds.items(), SIZES):
         for operation in operations:
             reduce(comm, numbers(kind, size, 1), operation)
-    second.Free()
+    for operation in made:
+        operation.Free()
 
 
 def reduce(comm, data, operation):
