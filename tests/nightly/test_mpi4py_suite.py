@@ -1,15 +1,20 @@
 """mpi4py's own test suite passes under each tool, and under all of them, wherever it passes without tools.
 
-The whole suite is one job. Where a job crashes or hangs, the tests that its ranks were in have failed, and
-another job runs the rest of the suite without them. First the suite runs without tools: how long its slowest
-test takes there decides how long one may take with tools. A table at the end has one row for each run. What
-`trace` recorded is analyzed: nothing is said of it that is not true. `pytest -m nightly
+A job runs several files of the suite. Where it crashes or hangs, the tests that its ranks were in have
+failed, and another job runs the rest of its files without them. First the suite runs without tools: how long
+its slowest test takes there decides how long one may take with tools. A table at the end has one row for each
+run. What `trace` recorded is analyzed: nothing is said of it that is not true. `pytest -m nightly
 tests/nightly/test_mpi4py_suite.py -k 3-coopwait` is 3 ranks under one tool, `-k 3-all` 3 ranks under all.
+
+With `PSE_TEST_KEPT=DIRECTORY` the outcome of each job is kept there, and files that have one are not run
+again: a run that was stopped goes on, and what there is without tools serves later runs. It is for one state
+of the sources.
 """
 
 import contextlib
 import functools
 import itertools
+import json
 import os
 import re
 import shutil
@@ -18,7 +23,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,6 +37,11 @@ pytestmark = [pytest.mark.nightly, pytest.mark.mpi, pytest.mark.timeout(4 * 3600
 TOOLS = ("coopwait", "count", "delay", "trace", "check", "record", "replay", "profile", "piggyback", "bcs")
 ORDER = ("count", "check", "profile", "trace", "record", "piggyback", "delay", "coopwait")
 """All that can be together: there is nothing to replay while a run is recorded."""
+AT_ONCE = 8
+"""Files that one job runs: a launch takes seconds, and a job that is stopped loses what it has found."""
+QUIET = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+"""MPICH's ranks sleep between two looks: more ranks than cores would take five times as long."""
+PASSES, FAILS = "passes", "fails"
 LONGEST = 900
 """What a test may take without tools, in seconds."""
 SPARE, FACTOR = 120, 4
@@ -77,24 +87,39 @@ def suite(tmp_path_factory) -> Path:
 
 @dataclass
 class Outcome:
-    """How the suite ended: its tests, how some of them failed, those its jobs ended in, and the time."""
+    """How each test ended, or its job where that crashed or hung; the time; what was said of traces."""
 
-    tests: set[str]
-    failed: dict[str, str]
-    stuck: list[str]
+    tests: dict[str, str] = field(default_factory=dict)
     seconds: float = 0
     slowest: float = 0
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Give the tests that did not pass."""
+        return {test: how for test, how in self.tests.items() if how != PASSES}
+
+    @property
+    def stuck(self) -> list[str]:
+        """Give the tests that ended their job."""
+        return [test for test, how in self.failed.items() if how != FAILS]
 
     def read(self, log: str, how: str) -> None:
         """Add what a rank wrote; where it did not come to its end, its last test failed as the job ended."""
         starts = list(STARTED.finditer(log))
         for start, after in itertools.pairwise([*starts, None]):
-            self.tests.add(start[1])
+            self.tests.setdefault(start[1], PASSES)
             if FAILED.search(log, start.end(), after.start() if after else log.find("\n=====")):
-                self.failed[start[1]] = "fails"
+                self.tests[start[1]] = FAILS
         if not DONE.search(log):
-            self.stuck.append(starts[-1][1] if starts else "before the first test")
-            self.failed[self.stuck[-1]] = how
+            self.tests[starts[-1][1] if starts else "before the first test"] = how
+
+    def add(self, other: "Outcome") -> None:
+        """Add the outcome of other files."""
+        self.tests |= other.tests
+        self.said += other.said
+        self.seconds += other.seconds
+        self.slowest = max(self.slowest, other.slowest)
 
 
 def run_job(suite: Path, names: list[str], ranks: int, variables: dict[str, str], left_out, logs: Path):
@@ -102,8 +127,9 @@ def run_job(suite: Path, names: list[str], ranks: int, variables: dict[str, str]
     written = [word for way in ("out", "err") for word in (f"-{way}file-pattern", str(logs / f"%r.{way}"))]
     command = [beside_python("mpiexec"), *written, "-n", str(ranks), sys.executable, "test/main.py", "-v"]
     command += ["-i", f"^({'|'.join(names)})[.]py$", *(word for test in left_out for word in ("-x", test))]
+    variables = os.environ | QUIET | variables
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-    return subprocess.Popen(command, cwd=suite, env=os.environ | variables, start_new_session=True, **quiet)
+    return subprocess.Popen(command, cwd=suite, env=variables, start_new_session=True, **quiet)
 
 
 def wait(job: subprocess.Popen, logs: Path, limit: float) -> tuple[str, float]:
@@ -142,13 +168,12 @@ def stack(names: tuple[str, ...], place: Path) -> dict[str, str]:
     return environment(str(configuration), find_mpi())
 
 
-def run_suite(suite, ranks, tools, place, limit, left_out=()) -> Outcome:
-    """Run the suite, in as many jobs as it takes; what replays needs a run that was recorded."""
-    end, begin = Outcome(set(), {}, []), time.monotonic()
-    names = sorted(path.stem for path in (suite / "test").glob("test_*.py"))
+def run_files(suite, names, ranks, tools, place, limit, left_out) -> Outcome:
+    """Run files of the suite, in as many jobs as it takes; what replays needs a run that was recorded."""
+    end, begin = Outcome(), time.monotonic()
     while names:
-        known = len(end.stuck)
-        part, excluded = place / f"without-{known}", (*LEFT_OUT, *left_out, *end.stuck)
+        known = end.stuck
+        part, excluded = place / f"without-{len(known)}", (*LEFT_OUT, *left_out, *known)
         for stage in [("record",), tools] if tools == ("replay",) else [tools]:
             logs = part / name_of(stage)
             logs.mkdir(parents=True)
@@ -157,9 +182,26 @@ def run_suite(suite, ranks, tools, place, limit, left_out=()) -> Outcome:
         for rank in range(ranks):
             log = logs / f"{rank}.err"
             end.read(log.read_text(errors="replace") if log.exists() else "", how)
-        left = [test.partition(".")[0] for test in end.stuck[known:]]
+        left = [test.partition(".")[0] for test in end.stuck if test not in known]
         names = names[min(map(names.index, left)) :] if left and set(left) <= set(names) else []
     end.seconds = time.monotonic() - begin
+    return end
+
+
+def run_suite(suite, ranks, tools, place, limit, left_out=()) -> Outcome:
+    """Run the suite, but for files whose outcome is kept already."""
+    end, files = Outcome(), sorted(path.stem for path in (suite / "test").glob("test_*.py"))
+    kept = Path(os.environ.get("PSE_TEST_KEPT", place)) / f"{name_of(tools)}-{ranks}"
+    kept.mkdir(parents=True, exist_ok=True)
+    for names in (files[at : at + AT_ONCE] for at in range(0, len(files), AT_ONCE)):
+        outcome, logs = kept / f"{names[0]}.json", place / names[0]
+        if not outcome.exists():
+            part = run_files(suite, names, ranks, tools, logs, limit, left_out)
+            part.said = complaints(logs) if "trace" in tools else []
+            for traces in logs.glob("*/made"):  # Some GB.
+                shutil.rmtree(traces)
+            outcome.write_text(json.dumps(asdict(part)))
+        end.add(Outcome(**json.loads(outcome.read_text())))
     return end
 
 
@@ -200,8 +242,5 @@ def test_what_passes_without_tools_passes_with_them(suite, bare, table, tools, r
     end = run_suite(suite, ranks, tools, tmp_path, SPARE + FACTOR * alone.slowest, alone.stuck)
     table[tools, ranks] = end
     assert {test: how for test, how in end.failed.items() if test not in alone.failed} == {}
-    assert alone.tests - {*alone.stuck} <= end.tests
-    said = complaints(tmp_path) if "trace" in tools else []
-    assert not said, "\n".join(said)
-    for made in tmp_path.glob("*/made"):
-        shutil.rmtree(made)  # Traces of some GB.
+    assert alone.tests.keys() - {*alone.stuck} <= end.tests.keys()
+    assert not end.said, "\n".join(end.said)
