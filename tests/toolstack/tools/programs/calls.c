@@ -115,7 +115,7 @@ static void matched(void)
 static void many(void)
 {
     enum { N = 6 };
-    int how = chance(3), *out = numbers(N), *in = numbers(N), index, done = 0, indices[N];
+    int how = chance(3), *out = numbers(N), *in = numbers(N), index, done = 0, indices[2 * N + 1];
     MPI_Request requests[2 * N + 1];
     MPI_Status statuses[2 * N + 1], status;
     for (int i = 0; i < N; i++) {
@@ -355,21 +355,32 @@ static void handle_errors(MPI_Errhandler own)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, own);
 }
 
-static void errors(void)
+/* Open MPI's MPI_Waitall says nothing of a message that is too long. */
+static void truncate_in_waitall(int *out, int *in)
 {
-    int out[4] = {1, 2, 3, 4}, in[4];
+#ifndef OPEN_MPI
     MPI_Request requests[2];
     MPI_Status statuses[2];
-    MPI_Errhandler own;
-    MPI_Comm_create_errhandler(handler, &own);
-    handle_errors(chance(2) ? own : MPI_ERRORS_RETURN);
-    MPI_Isend(out, 4, MPI_INT, right, 1, world, &requests[0]);
-    add_error(MPI_Recv(in, 1, MPI_INT, left, 1, world, MPI_STATUS_IGNORE)); /* too long */
-    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Irecv(in, 1, MPI_INT, left, 2, world, &requests[0]);
     MPI_Isend(out, 4, MPI_INT, right, 2, world, &requests[1]);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     add_error(MPI_Waitall(2, requests, statuses)), add_error(statuses[0].MPI_ERROR);
+#else
+    (void)out, (void)in;
+#endif
+}
+
+static void errors(void)
+{
+    int out[4] = {1, 2, 3, 4}, in[4];
+    MPI_Request request;
+    MPI_Errhandler own;
+    MPI_Comm_create_errhandler(handler, &own);
+    handle_errors(chance(2) ? own : MPI_ERRORS_RETURN);
+    MPI_Isend(out, 4, MPI_INT, right, 1, world, &request);
+    add_error(MPI_Recv(in, 1, MPI_INT, left, 1, world, MPI_STATUS_IGNORE)); /* too long */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    truncate_in_waitall(out, in);
     add_error(MPI_Send(out, 1, MPI_INT, size + 5, 1, world));
     add_error(MPI_Recv(in, -1, MPI_INT, left, 1, world, MPI_STATUS_IGNORE));
     add_error(MPI_Sendrecv(out, 1, MPI_INT, size + 5, 1, in, 1, MPI_INT, left, 1, world, MPI_STATUS_IGNORE));
