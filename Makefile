@@ -134,3 +134,5 @@ locked-ext:
 	@if test -f $(BUILD)/.ninja_log; then $(COMPILE) --quiet; else \
 		set -e; $(call STEP,Compiling the C and Cython parts (about a minute),if test -t 1; then $(COMPILE); else $(COMPILE) --quiet; fi); \
 	fi
+# Where Python keeps no bytecode of its own (PYTHONDONTWRITEBYTECODE), every rank would compile all that it imports.
+	@$(BIN)/python -m compileall -q pse

@@ -7,7 +7,6 @@ Nothing heavy is imported before the node's monitor has been started.
 """
 
 import contextlib
-import ctypes
 import io
 import signal
 import sys
@@ -100,6 +99,8 @@ def _prepare_process() -> None:
     # whole lines, also where PYTHONUNBUFFERED is set: all ranks share that pipe.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True, write_through=False)
+    import ctypes
+
     library = ctypes.CDLL(None)
     library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, 0)
 

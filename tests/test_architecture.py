@@ -327,6 +327,27 @@ def test_a_rank_loads_neither_pictures_nor_terminals_nor_graphs():
     assert tops(loaded)["pse"] <= RANK_MODULES
 
 
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        (["--help"], {"numpy", "lark", "rich", "networkx", "mpi4py", "subprocess"}),
+        (["check", str(ROOT / "programs/pingpong.coven")], {"numpy", "rich", "networkx", "mpi4py"}),
+        (["fmt", "--check", str(ROOT / "programs/heat.coven")], {"numpy", "rich", "networkx", "mpi4py"}),
+    ],
+    ids=["help", "check", "fmt"],
+)
+def test_commands_load_only_what_they_use(words, unused):
+    loaded = loaded_by(f"from pse.cli import main; main({words!r}, standalone_mode=False)")
+    assert not unused & set(tops(loaded))
+    rooms = {room_of(name) for name in loaded} - {None}
+    assert rooms <= ({"cli", "runtime"} if words == ["--help"] else {"cli", "runtime", "modules", "language"})
+
+
+def test_what_starts_ranks_loads_neither_mpi_nor_pictures_nor_terminals_nor_graphs():
+    loaded = loaded_by("from pse.runtime.launch import launch_job")
+    assert not {"mpi4py", "matplotlib", "networkx", "pandas", "rich", "scipy"} & set(tops(loaded))
+
+
 RANK_MODULES = 195
 """How many modules of the package a rank may load before it begins."""
 

@@ -3,6 +3,7 @@
 cdef extern from "abi_elements.h" nogil:
     enum:
         PSE_MAX_DIMS
+        PSE_MAX_TEXT
         PSE_SMALLEST_ARENA
         PSE_BYTE
         PSE_I32

@@ -162,7 +162,6 @@ cdef extern from "abi_plan.h" nogil:
         uint8_t has_remote
 
     enum:
-        PSE_MAX_TEXT
         PSE_NO_LOAD
         PSE_OP_CALL
         PSE_OP_EXPECT

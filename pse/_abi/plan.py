@@ -12,7 +12,6 @@ import numpy as np
 
 from pse._abi.memory import LAYOUT_DTYPE, LayoutRow
 
-MAX_TEXT = 65536  # Longest string that an expression may build, in characters.
 NO_LOAD = 0xFFFFFFFF  # Where a fiber's CPU time is counted that belongs to no partition.
 
 # An instruction and its operands.

@@ -49,6 +49,7 @@ class Subject:
 SUBJECTS = (
     Subject("hop", "a TPH with a 1 KiB tag goes from one rank's sequencer to another's"),
     Subject("handover", "256 MiB change hands: by descriptor, and through MPI without shared memory"),
+    Subject("start", "how soon commands answer, and how long an empty program runs"),
     Subject("overhead", "what the engine adds to a call site's execution, and the recorder to an event"),
     Subject("idle", "CPU time of ranks that wait"),
     Subject("fft", "a 2-D FFT of 4096 × 4096 as a program, and written by hand with mpi4py"),

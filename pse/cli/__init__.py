@@ -15,14 +15,78 @@ from pse.cli._group import LazyGroup, guarded
 __all__ = ["main"]
 
 SECTIONS = (
-    ("Write programs and modules", ("new", "check", "explain", "fmt", "graph", "module")),
-    ("Run them", ("run", "resume", "tools", "cluster")),
-    ("See what happened, and improve it", ("trace", "analyze", "cube", "view", "advise")),
-    ("Measure the network", ("ace",)),
-    ("Coscheduled communication", ("bcs",)),
-    ("This machine", ("doctor", "bench", "cache", "completion")),
+    (
+        "Write programs and modules",
+        {
+            "new": (
+                "Write a folder NAME to start from: a program, a module in C and one in Python, a notebook"
+            ),
+            "check": (
+                "Check programs: names, types, shapes, distributions, paths; modules are built, none is "
+                "executed"
+            ),
+            "explain": "Explain codes of diagnostics, such as E0312; without CODE, list all of them",
+            "fmt": "Write programs in their canonical form; comments stay where they are",
+            "graph": "Draw a program's graph without running anything",
+            "module": "Start, list, show and build modules",
+        },
+    ),
+    (
+        "Run them",
+        {
+            "run": "Run PROGRAM and report where its time went",
+            "resume": "Go on from the checkpoint in DIR, which `pse run --checkpoint DIR` wrote",
+            "tools": "Load and chain MPI tools under any MPI program, without relinking it",
+            "cluster": "Emulate a cluster on this machine: nodes with links and CPUs of their own",
+        },
+    ),
+    (
+        "See what happened, and improve it",
+        {
+            "trace": "Look at what a run recorded (pse run PROGRAM --trace DIR)",
+            "analyze": "Say how long ranks waited for each other, in which call paths, and in which way",
+            "cube": (
+                "Compute with what pse analyze found: traces, OTF2 archives, or the cubes that it wrote "
+                "(.npz)"
+            ),
+            "view": "Draw pictures of what a run recorded (pse run PROGRAM --trace DIR)",
+            "advise": "Propose threads for a program from a trace of one run (pse run PROGRAM --trace DIR)",
+        },
+    ),
+    (
+        "Measure the network",
+        {
+            "ace": (
+                "Measure what communication costs here and how much that varies, with emulated applications"
+            ),
+        },
+    ),
+    (
+        "Coscheduled communication",
+        {
+            "bcs": "Look at what programs with coscheduled communication (pse.bcs) did",
+        },
+    ),
+    (
+        "This machine",
+        {
+            "doctor": (
+                "Examine this machine (MPI, compilers, memory, limits, versions), and say how to mend "
+                "what is wrong"
+            ),
+            "bench": "Measure what pse's own work costs on this machine, beside floors and peers",
+            "cache": (
+                "Show, or clear, what pse keeps to have it again: compiled modules and MPI tools, tables "
+                "of its grammar"
+            ),
+            "completion": (
+                "Print a script by which a shell completes commands, options and files; without a name, "
+                "for $SHELL"
+            ),
+        },
+    ),
 )
-"""What ``pse --help`` lists together."""
+"""What ``pse --help`` lists: the first sentences of all helps (by test), so that it imports no command."""
 
 
 class Commands(LazyGroup):

@@ -11,7 +11,7 @@ import pkgutil
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -28,23 +28,24 @@ class Group(click.Group):
 
     Attributes
     ----------
-    sections : sequence of (str, sequence of str)
-        Titles, and the commands under each; empty for one list of all.
+    sections : sequence of (str, mapping of str to str)
+        Titles, and under each its commands with a sentence on what they do; empty for one list of all, which
+        has the first sentence of every command's help.
     """
 
-    sections: Sequence[tuple[str, Sequence[str]]] = ()
+    sections: Sequence[tuple[str, Mapping[str, str]]] = ()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first sentence of every command's help, whole."""
-        for title, names in self.sections or (("Commands", self.list_commands(ctx)),):
+        """Write a whole sentence on every command."""
+        for title, rows in self.sections or (("Commands", dict(self._rows(ctx))),):
             with formatter.section(title):
-                formatter.write_dl(list(self._rows(ctx, names)))
+                formatter.write_dl(list(rows.items()))
 
-    def _rows(self, ctx: click.Context, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-        for name in names:
+    def _rows(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
+        for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None and not command.hidden:
-                yield name, _first_sentence(command.help or "")
+                yield name, first_sentence(command.help or "")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -109,7 +110,8 @@ def _unavailable(ctx: click.Context | None, name: str, error: ImportError) -> cl
     return command
 
 
-def _first_sentence(help: str) -> str:
+def first_sentence(help: str) -> str:
+    """Give the first sentence of a help, without its full stop."""
     paragraph = " ".join(help.split("\n\n")[0].split())
     return re.split(r"(?<=\.) (?=[A-Z])", paragraph)[0].removesuffix(".")
 

@@ -8,7 +8,7 @@ all (`participates`); ``pse graph`` shows where a tag's buffer is freed (`frees`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pse.language.check import Assign, CallSite, For, Tag, While
 from pse.language.types import Pattern
@@ -18,6 +18,7 @@ from pse.program._walk import (
     defined_tags,
     outputs_of,
 )
+from pse.records import dataclass
 
 Tags = frozenset[str]
 NONE: Tags = frozenset()

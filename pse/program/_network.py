@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import networkx as nx
 
@@ -19,6 +18,7 @@ from pse.program._liveness_solver import analyse_liveness
 from pse.program._placement import Placement, ThreadKey
 from pse.program._reaching_definitions import DIRECT, Origins, Reaching
 from pse.program._walk import Walk, inouts_of
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ A serial placement ignores labels: one rank executes all call sites, in the orde
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pse.language.check import CallSite, ResolvedProgram
 from pse.program._walk import number_statements
+from pse.records import dataclass
 
 ROOT = "root"
 PARALLEL = "parallel"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from pse.language.check import Assign, CallSite, For, If, Parallel, ResolvedProgram, Statement, Swap, While
 from pse.language.types import Direction, Expression, names_in
+from pse.records import dataclass
 from pse.text import site_lines
 
 _EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})

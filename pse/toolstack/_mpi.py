@@ -11,11 +11,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pse._abi.launchers import LAUNCHERS
 from pse.errors import UsageError
+from pse.records import dataclass
 
 _NAMES = ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so", "libmpi_abi.so")
 _STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so")

@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from pse.errors import RunError
+from pse.records import dataclass
 from pse.toolstack._parameter_names import parameter_names
 
 # One level of parentheses inside an attribute's own two: `__attribute__((format(printf, 1, 2)))`.

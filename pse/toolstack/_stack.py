@@ -14,12 +14,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pse._cache import code_directory
 from pse.errors import UsageError
 from pse.files import draft_file
+from pse.records import dataclass
 from pse.toolstack import _elf as elf
 from pse.toolstack._library import SHIPPED, library, shipped_tools
 from pse.toolstack._mpi import Mpi, find_mpi, loaded_mpi

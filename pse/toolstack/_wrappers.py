@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from pse.records import dataclass
 from pse.toolstack._mpi_header import Header, Prototype
 
 

@@ -31,6 +31,7 @@ from pse.bench.subjects import (
     planted,
     reading,
     recording,
+    start,
     synthetic,
     tools,
     tracing,
@@ -40,6 +41,7 @@ from pse.emulate import CYCLE, EXCHANGE, Results
 SMALL = {
     "hop": (hop, hop.Sizes(quick=60, slow=20, rounds=40), 5),
     "handover": (handover, handover.Sizes(large=4 << 20, rounds=3, hold=2_000_000, messages=3), 4),
+    "start": (start, start.Sizes(), 4),
     "overhead": (overhead, overhead.Sizes(rounds=50, events=2000, calls=100), 4),
     "idle": (idle, idle.Sizes(seconds=0.3), 2),
     "fft": (fft, fft.Sizes(n=128, frames=2), 1),

@@ -36,11 +36,11 @@ from pse.runtime.distribution._partition_placement import partition_counts, plac
 from pse.runtime.distribution._strided_copies import strides
 from pse.runtime.faults._failures import run_error
 from pse.runtime.faults._partition_errors import partition_error
-from pse.runtime.pause._migration import Decide, Incarnation, Rebalancing
+from pse.runtime.pause._migration import Decide, Rebalancing
 from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import inflight_loops
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._projection import Projection, project
+from pse.runtime.plan._projection import Incarnation, Projection, project
 from pse.runtime.rank._python_calls import PythonCalls
 from pse.trace import Recorder
 

@@ -10,7 +10,6 @@
 
 typedef int (*pse_native)(void **arguments);
 
-#define PSE_MAX_TEXT 65536 /* Longest string that an expression may build, in characters. */
 #define PSE_NO_LOAD 0xffffffffu /* Where a fiber's CPU time is counted that belongs to no partition. */
 
 /* Instructions. Control flow is the same on every rank that takes part in it. */

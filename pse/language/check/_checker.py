@@ -7,7 +7,6 @@ Modules come through the finder that is handed in; none is ever executed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pse.language.check._call_resolution import thread_warnings
 from pse.language.check._context import Context
@@ -36,6 +35,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._parser import parse_program
 from pse.language.types._expressions import Name
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

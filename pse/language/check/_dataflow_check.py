@@ -9,7 +9,7 @@ behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pse.language.check._ir import (
     Assign,
@@ -27,6 +27,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Expression, Name, Number, walk
 from pse.language.types._types import Direction
+from pse.records import dataclass
 
 Writer = tuple[str, bool, Span]
 """Thread label, whether inside PARALLEL, and place of an output."""

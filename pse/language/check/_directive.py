@@ -7,7 +7,6 @@ reads its directive; it never builds, imports or executes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from pse.errors import EvaluationError
@@ -21,6 +20,7 @@ from pse.language.types._elements import fits, literal_element
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names_in, walk
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
+from pse.records import dataclass
 
 STANDARD = "pse.std"
 """Import path of the standard library."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Apply, Expression, Number, Value
 from pse.language.types._types import Element, Parameter, Signature, Type
+from pse.records import dataclass
 
 _WRITTEN = re.compile(r"(?:\w+\s*=\s*)?([A-Za-z_]\w*)(?:\s*@.*)?")
 """A tag where it is read or written: an input, perhaps given by name, or an output with its distribution."""

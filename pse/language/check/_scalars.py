@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pse.errors import EvaluationError
 from pse.language.check._context import Context
 from pse.language.check._remedies import grid_declaration
@@ -34,6 +32,7 @@ from pse.language.types._expressions import (
     render_expression,
 )
 from pse.language.types._types import Element
+from pse.records import dataclass
 from pse.text import count_text, did_you_mean
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, no_such_axis
@@ -17,6 +17,7 @@ from pse.language.check._targets import Target, even_shape, operation_fits, refu
 from pse.language.types._elements import COMPLEX, INTEGERS
 from pse.language.types._expressions import Number, Text
 from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

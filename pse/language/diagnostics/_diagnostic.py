@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from pse.language.diagnostics._source import Span
+from pse.records import dataclass
 
 CLIP = 96
 """Most characters of a source line that a diagnostic shows."""

@@ -9,9 +9,9 @@ import functools
 import importlib.resources
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pse.errors import UsageError
+from pse.records import dataclass
 from pse.text import list_text, nearest_word
 
 _SECTION = re.compile(r"^## ([EW]\d{4}): ([^\n]*)\n\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pse.language.check._checker import check_program
 from pse.language.check._directive import ModuleFinder
 from pse.language.check._ir import ResolvedProgram
 from pse.language.diagnostics._diagnostic import Diagnostic, has_errors
 from pse.language.diagnostics._refusal import ProgramRefused
 from pse.language.io._source_file import quoted_sources, read_program
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.resources
 import json
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from pse.language.syntax._ast_builder import TreeBuilder
 @functools.cache
 def grammar() -> Lark:
     """Give the tables for both start rules, whose parser makes the syntax tree."""
-    text = importlib.resources.files("pse.language.syntax").joinpath("coven.lark").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("coven.lark").read_text(encoding="utf-8")
     key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:24]
     file = _cache.directory() / "grammar" / f"{key}.json"
     return _read(file) or _make(text, file)

@@ -7,13 +7,13 @@ because they must hold before anything recurses into a tree.  The grammar comes 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from lark import Token
 
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._grammar_cache import grammar
+from pse.records import dataclass
 
 MAX_CHARACTERS = 1 << 20
 """Longest program that is read; at 40 characters a line this is 26,000 lines."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lark import Token, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
@@ -23,6 +23,7 @@ from pse.language.syntax import _syntax_errors as syntax_errors, ast as syntax
 from pse.language.syntax._ast_builder import origin, span_of
 from pse.language.syntax._grammar_cache import grammar
 from pse.language.syntax._lexer import CLOSING, OPENING, PROGRAM_KEYWORDS, Scanned, scan
+from pse.records import dataclass
 
 MAX_ERRORS = 50
 """Syntax errors after which a file is given up."""

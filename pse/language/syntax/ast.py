@@ -6,10 +6,9 @@ what only a program's text can hold (a call of a module inside an expression, sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Expression, Value
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

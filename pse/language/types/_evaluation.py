@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pse._abi.plan import MAX_TEXT
+from pse._abi.elements import MAX_TEXT
 from pse.errors import EvaluationError
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, Value

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pse.language.diagnostics._source import Span
+from pse.records import dataclass
 
 Value = int | float | complex | bool | str
 

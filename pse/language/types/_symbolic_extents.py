@@ -10,11 +10,11 @@ expression is taken whole, as it is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import islice
 
 from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, walk
 from pse.language.types._types import Distribution, Type
+from pse.records import dataclass
 
 MAX_TERMS = 64
 """Most terms of a polynomial; beyond it a product is an opaque atom."""

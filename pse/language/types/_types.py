@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pse._abi.elements import Element as Element
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Expression, Name, render_expression, substitute
+from pse.records import dataclass
 
 DIRECTIVE_MARKS = {"c": "//@", "c++": "//@", "fortran": "!@", "python": "#@", "cython": "#@"}
 """How a module directive's line starts in each host language."""

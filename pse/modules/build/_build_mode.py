@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from pse.records import dataclass
 
 # Lines and inlined calls for the report of a crash.  addr2line up to binutils 2.40 gives wrong names for what
 # is included where GCC writes DWARF 5.

@@ -11,7 +11,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,7 @@ from pse.modules.build._trampolines import Trampolines
 from pse.modules.directives import _source_text as sourcetext
 from pse.modules.directives._directives import Options
 from pse.modules.directives._interface import takes_communicator
+from pse.records import dataclass
 
 PRODUCT: Final = "module.so"
 DEPENDENCIES: Final = "dependencies.d"

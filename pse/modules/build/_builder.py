@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pse import __version__
@@ -26,6 +25,7 @@ from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, BuildRule, Sou
 from pse.modules.build._compiler_messages import failed_build, first_mistake, translate_output
 from pse.modules.build._compilers import processor_identity
 from pse.modules.directives import _directives as directives, _finder as finder
+from pse.records import dataclass
 
 FORMAT = 1
 """Part of every key: raised when trampolines or records change their meaning."""

@@ -20,11 +20,11 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pse._cache import advice, code_directory as code_directory, distrust, locked, refuse
 from pse.modules._errors import BuildError
+from pse.records import dataclass
 
 RECORD = "build.json"
 

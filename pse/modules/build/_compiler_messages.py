@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pse.language.types import Signature
 from pse.modules._errors import BuildError
 from pse.modules.build._build_rules import BuildRule, Source, Step
 from pse.modules.build._trampolines import Place
 from pse.modules.directives._interface import declared, passed_as
+from pse.records import dataclass
 
 MOST_LINES = 60
 """Lines of a compiler's output that a message keeps."""

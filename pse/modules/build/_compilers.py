@@ -9,12 +9,12 @@ import os
 import re
 import shlex
 import shutil
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from pse.modules._errors import BuildError
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

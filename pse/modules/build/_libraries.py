@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pse.modules._errors import BuildError
 from pse.modules.build._compilers import Compiler, file_identity
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pse.errors import ModuleNotFound, UsageError
 from pse.language.check import STANDARD, ModuleFile
@@ -26,6 +25,7 @@ from pse.modules.directives import _finder as finder, _source_text as sourcetext
 from pse.modules.directives._directives import LANGUAGES
 from pse.modules.directives._interface import declared
 from pse.modules.std._signatures import STRUCTURAL, standard_file
+from pse.records import dataclass
 from pse.text import did_you_mean
 
 _IGNORED = {"__pycache__", "build", "node_modules"}

@@ -11,11 +11,11 @@ mismatch can be told in the directive's terms (`_compiler_messages.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from pse.language.types import Element, Parameter, Signature
 from pse.modules.directives._interface import by_value, passed_as, takes_communicator
+from pse.records import dataclass
 
 PREFIX: Final = "pse_call_"
 ERROR_TEXT: Final = "pse_error_text"

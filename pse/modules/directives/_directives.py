@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from pse.language.diagnostics import Span
 from pse.language.types import DIRECTIVE_MARKS
+from pse.records import dataclass
 from pse.text import nearest_word
 
 LANGUAGES: Final = {

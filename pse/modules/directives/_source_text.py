@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from pse.language.diagnostics import Span
 from pse.modules.directives._directives import Directive
+from pse.records import dataclass
 
 _C_NOISE: Final = re.compile(
     r"""//[^\n]* | /\*.*?\*/ | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'""", re.VERBOSE | re.DOTALL

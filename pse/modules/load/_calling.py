@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from bdb import BdbQuit
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from pse.modules.directives._interface import declared
 from pse.modules.load._dimensions import bind_dimensions, extent
 from pse.modules.load._loader import LoadedModule
 from pse.modules.load._tracebacks import own_traceback
+from pse.records import dataclass
 from pse.text import exception_text
 
 _SCALAR_KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}

@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from pse.modules.directives import _python_interface as pyinterface
 from pse.modules.directives._finder import takes_arrays
 from pse.modules.directives._interface import takes_communicator
 from pse.modules.load import _imports as imports
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def load_module(reference: ModuleReference, mode: BuildMode = FAST) -> LoadedMod
     ('step', True, None)
     """
     if reference.source is None:
-        from pse.modules.std._signatures import standard_function
+        from pse.modules.std._functions import standard_function
 
         if (function := standard_function(reference.name)) is not None:
             return replace(adapt(reference, function, frozenset()), variadic=reference.name == "print")

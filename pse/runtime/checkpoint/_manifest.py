@@ -12,12 +12,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any
 
 import numpy as np
 
 from pse.errors import UsageError
+from pse.records import dataclass
 
 MANIFEST = "checkpoint.json"
 FORMAT = "pse checkpoint"

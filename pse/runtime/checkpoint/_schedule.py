@@ -8,9 +8,9 @@ there; between two meetings nobody looks at a clock or talks to anybody. No MPI 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pse.errors import UsageError
+from pse.records import dataclass
 
 DEFAULT = "30s"
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from pse.records import dataclass
 from pse.runtime.distribution._distributions import padded
 from pse.runtime.distribution._sharing_pieces import sharing
 from pse.runtime.distribution._strided_copies import Axis, Piece

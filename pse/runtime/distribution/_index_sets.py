@@ -8,10 +8,11 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pse.records import dataclass
 
 Indices = NDArray[np.int64]
 

@@ -12,11 +12,12 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from pse._abi.elements import MAX_DIMS
+from pse.records import dataclass
 from pse.runtime.distribution import _index_sets as index_sets
 from pse.runtime.distribution._index_sets import IndexSet, StridedRuns
 

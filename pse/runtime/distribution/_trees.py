@@ -8,7 +8,8 @@ places below the top, it is what one would do without a tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from pse.records import dataclass
 
 ARITY = 8
 """How many each place has below it, at most."""

@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
-from pse._abi.plan import MAX_TEXT, ArgumentKind, RunResult, TermKind
+from pse._abi.elements import MAX_TEXT
+from pse._abi.plan import ArgumentKind, RunResult, TermKind
 from pse.errors import RunError
 from pse.language.check import CallSite, For, Parallel, While
 from pse.language.types import without_value

@@ -12,10 +12,10 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pse.errors import RunError, UsageError
+from pse.records import dataclass
 from pse.runtime.supervise._processes import die_with_parent
 
 if TYPE_CHECKING:

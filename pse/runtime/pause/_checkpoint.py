@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -24,6 +24,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.language.check import For
+from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.checkpoint._files import Directory

@@ -15,18 +15,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from pse.records import dataclass
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution import _load_balancer as balance
 from pse.runtime.pause import _pending_messages as pending_messages
 from pse.runtime.plan._communicators import bound
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._projection import Projection
+from pse.runtime.plan._projection import Incarnation
 
 Bytes = npt.NDArray[np.uint8]
 Number = int | float | complex
@@ -51,15 +52,6 @@ class Peers(Protocol):
 
     def sent(self) -> None:
         """Return when every transfer has left."""
-
-
-@dataclass(frozen=True)
-class Incarnation:
-    """What a rank runs between two migrations: the job with its placements, its plan, and its sequencer."""
-
-    job: Job
-    projection: Projection
-    sequencer: Sequencer
 
 
 class Rebalancing:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from pse._abi.plan import CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite, Parallel
 from pse.language.types import Element
+from pse.records import dataclass
 from pse.runtime import _faults
 from pse.text import count_text
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from pse.language.check import CallSite, For, Parallel, Tag, While
 from pse.language.types import Value
 from pse.program import LoopExit, Walk, defined_tags, exchanges, loop_exit_sites
+from pse.records import dataclass
 from pse.runtime.distribution import _trees as trees
 
 

@@ -9,11 +9,12 @@ share.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pse.errors import ProgramError
 from pse.language.check import Assign, CallSite, Output
 from pse.program import defined_tags
+from pse.records import dataclass
 from pse.runtime.plan._lowered import Lowered
 from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._position import Position

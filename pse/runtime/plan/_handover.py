@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 
 from pse.language.check import CallSite
 from pse.language.types import Element, Type
 from pse.program import LoopExit, ThreadKey
+from pse.records import dataclass
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan._edges import Edge
 from pse.runtime.plan._lowered import Push

@@ -8,8 +8,8 @@ everywhere down again. Without shared memory each rank is told by each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from pse.records import dataclass
 from pse.runtime.distribution import _trees as trees
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from pse.language.check import ResolvedProgram
@@ -19,6 +18,7 @@ from pse.language.types import (
 )
 from pse.modules import FAST, BuildMode
 from pse.program import Liveness, ThreadKey
+from pse.records import dataclass
 from pse.runtime.distribution._distributions import coordinates
 from pse.runtime.plan._edges import Edges, number_edges
 from pse.runtime.plan._iteration_completion import IterationCompletion, completion_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pse.language.check import CallSite
 from pse.language.types import Type
 from pse.program import Liveness, Placement, ThreadKey
+from pse.records import dataclass
 from pse.runtime.plan._arguments import ArgumentLowering
 from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import Edge, Role

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from pse._abi.plan import NO_LOAD, ArgumentRow, CountingRow, FiberRow, InstructionRow, LoopRow, Operation
@@ -21,7 +20,8 @@ from pse.language.diagnostics import Span
 from pse.language.types import Apply, Binary, Element, Expression, Name, Number
 from pse.modules import LoadedModule, ModuleError, set_services
 from pse.program import Walk
-from pse.runtime._sequencer import Plan, messaging_services
+from pse.records import dataclass
+from pse.runtime._sequencer import Plan, Sequencer, messaging_services
 from pse.runtime.plan._call_lowering import CallLowering
 from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import Edge, Role, edge_of, inflight_loops, is_entry, is_own
@@ -55,6 +55,15 @@ class Projection:
     remote: bool  # whether this rank has peers that it reaches through MPI
     communicators: Mapping[int, Communicator]  # of modules that take one, by call site
     slots: Mapping[tuple[str, int | None], int]  # by tag, and partition where each has a value of its own
+
+
+@dataclass(frozen=True)
+class Incarnation:
+    """What a rank runs between two migrations: the job with its placements, its plan, and its sequencer."""
+
+    job: Job
+    projection: Projection
+    sequencer: Sequencer
 
 
 def round_counter(loop: For | While, step: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,10 @@ from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import OutputPipe, Sequencer
 from pse.runtime.distribution._load_balancer import Moves
-from pse.runtime.pause._migration import Incarnation, Rebalancing
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._communicators import make as make_communicators
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._projection import project
+from pse.runtime.plan._projection import Incarnation, project
 from pse.runtime.rank._output_prefix import set_prefixes
 from pse.runtime.rank._python_calls import PythonCalls
 from pse.runtime.rank._recording import begin_recording
@@ -42,6 +41,7 @@ from pse.trace.format import EventType, Phase
 
 if TYPE_CHECKING:
     from pse.runtime.pause._checkpoint import Checkpoints
+    from pse.runtime.pause._migration import Rebalancing
 
 LONGEST_LAST_SLEEP = 20e-3
 """Seconds that a rank which is done sleeps between two looks, at most."""
@@ -127,7 +127,7 @@ def execute_plan(
     begin = again(job)
     transport = Transport(comm, begin.sequencer)
     peers = MpiPeers(comm, board, transport)
-    moving = Rebalancing(rank, job, peers, again) if job.balance else None
+    moving = _rebalancing(rank, job, peers, again) if job.balance else None
     loop = _RankLoop(begin, peers, arena, checkpoints, moving)
     board.set_state(rank, RankState.RUNNING)
     if recorder:
@@ -261,6 +261,12 @@ class _RankLoop:
             self.checkpoints.set_due(self.sequencer, moving)
         else:
             self.sequencer.set_due(moving)
+
+
+def _rebalancing(rank: int, job: Job, peers: MpiPeers, again: Callable[[Job], Incarnation]) -> Rebalancing:
+    from pse.runtime.pause._migration import Rebalancing  # Few runs move partitions.
+
+    return Rebalancing(rank, job, peers, again)
 
 
 def _finish_together(peers: MpiPeers) -> None:

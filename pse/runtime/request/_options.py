@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pse.errors import UsageError
 from pse.language.check import Option
 from pse.language.types import OPTIONS, Value
+from pse.records import dataclass
 from pse.runtime.distribution._partition_placement import is_users
 from pse.text import did_you_mean, list_text
 

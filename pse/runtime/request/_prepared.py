@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TextIO
 
@@ -13,6 +12,7 @@ from pse.language.io import ProgramFile
 from pse.language.types import Value
 from pse.modules import BuildMode
 from pse.program import Placement, Walk, number_statements
+from pse.records import dataclass
 from pse.runtime.checkpoint._manifest import Manifest
 from pse.runtime.plan._edges import inflight_loops, number_edges
 from pse.runtime.request._options import Options

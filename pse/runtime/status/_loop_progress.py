@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pse.errors import EvaluationError
 from pse.language.check import CallSite, For, If, Parallel, While
 from pse.language.types import Expression, evaluate, names_in
+from pse.records import dataclass
 from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.plan._edges import inflight_loops, is_own
 from pse.text import program_line

@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.program import ThreadKey
+from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime.plan._edges import Edge, Role, number_edges
 from pse.runtime.request._prepared import Prepared

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pse._abi.channel import SiteStatistics
+from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.request._prepared import Prepared

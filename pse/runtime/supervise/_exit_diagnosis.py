@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pse._abi.channel import NO_SITE
 from pse._abi.waiting import KILLED_HELP, ExitCode, RankState
+from pse.records import dataclass
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.supervise._processes import ProcessManager, RankProcess

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 
+from pse.records import dataclass
 from pse.text import text_bytes
 
 LAUNCHER_VARIABLE = "PSE_LAUNCHER"

@@ -13,9 +13,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from pse.errors import RunError
+from pse.records import dataclass
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._launcher_records import Launcher
 

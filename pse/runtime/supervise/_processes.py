@@ -12,7 +12,6 @@ import select
 import signal
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from pse._abi.launchers import (
     HYDRA_VARIABLES,
@@ -21,6 +20,7 @@ from pse._abi.launchers import (
     LOCAL_SIZE_VARIABLES,
     MPI_RANK_VARIABLES,
 )
+from pse.records import dataclass
 from pse.runtime.supervise._backoff import Backoff
 
 DEATH_PATIENCE = 1.0

@@ -9,10 +9,10 @@ import selectors
 import socket
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pse._abi.channel import NO_SITE
 from pse._abi.waiting import ABORT_HELP, KILLED_HELP, RankState
+from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import Backoff
 from pse.runtime.supervise._exit_diagnosis import Diagnosis, diagnose_exit

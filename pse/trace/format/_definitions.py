@@ -11,10 +11,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from pse.records import dataclass
 from pse.trace.format._dataclass_validation import check_fields, from_values
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import NONE

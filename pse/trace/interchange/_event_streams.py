@@ -7,10 +7,10 @@ them is at most their positions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._events import NONE, EventType, TextKind
 from pse.trace.format._field_values import Array
 from pse.trace.interchange._callers import with_callers

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._events import EVENT_DTYPE, EventType, MessageFlag
 from pse.trace.format._field_values import Array, high32, low32
 from pse.trace.query._column_extraction import Extraction

@@ -6,10 +6,9 @@ itself; here they have names, the same on all ranks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._events import EventType, TextKind
 from pse.trace.format._field_values import Array, high32, low32
 from pse.trace.query._column_extraction import Extraction, record_counts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._definitions import RankDefinition
 from pse.trace.format._errors import TraceError
 from pse.trace.format._field_values import Array

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._errors import TraceError
 from pse.trace.format._field_values import Array
 

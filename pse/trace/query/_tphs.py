@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EventType
 from pse.trace.format._field_values import Array, low32

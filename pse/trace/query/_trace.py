@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
+from pse.records import dataclass
 from pse.trace.format._field_values import Array
 from pse.trace.query import (
     _frames as frames,

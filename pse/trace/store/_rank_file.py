@@ -10,12 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import resource
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace._reading import merge, scan
 from pse.trace.format._errors import TraceError, refuse_pipes
 from pse.trace.format._events import BYTE_ORDER, EVENT_DTYPE, HEADER_DTYPE, MAGIC, SCHEMA_VERSION, State

@@ -11,10 +11,11 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._events import EventType
 from pse.trace.format._field_values import Array, low32
 from pse.trace.store._moved_times import MovedTimes

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._definitions import Definitions
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EVENT_DTYPE, EventType

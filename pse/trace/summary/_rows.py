@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any
+
+from pse.records import dataclass
 
 
 @dataclass(frozen=True)

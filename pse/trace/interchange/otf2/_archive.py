@@ -8,10 +8,10 @@ import ctypes
 import functools
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pse.records import dataclass
 from pse.trace.format._errors import TraceError, refuse_pipes
 from pse.trace.interchange.otf2._definition_writer import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
 from pse.trace.interchange.otf2._records import (

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._events import EventType, Phase
 from pse.trace.format._field_values import Array
 from pse.trace.interchange.otf2 import _mapping as mapping

@@ -8,11 +8,12 @@ of record (a module call and a routine are both Enter); all but the first of the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from pse.records import dataclass
 from pse.trace.format._events import NONE, Collective, EventType
 from pse.trace.format._field_values import Array, high32, low32
 

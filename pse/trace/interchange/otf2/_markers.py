@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
+from pse.records import dataclass
 from pse.trace.interchange.otf2._archive import Archive
 from pse.trace.interchange.otf2._clock import Clock
 from pse.trace.interchange.otf2._records import POINTER, TEXT, U8, U32, U64, definition_callback

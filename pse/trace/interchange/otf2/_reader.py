@@ -14,10 +14,11 @@ import errno
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pse.records import dataclass
 from pse.trace.format._definitions import Definitions, RankDefinition
 from pse.trace.format._errors import TraceError
 from pse.trace.interchange._event_file import EventFile
