@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.timeout(1800),
     pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed"),
 ]
-BATCHES = (2, 7)
+BATCHES = (2, 22)
 COUNT = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
 
 
@@ -51,5 +51,5 @@ def test_profile_and_trace_add_nearly_no_instructions_to_a_transform(tmp_path):
 def test_trace_with_all_functions_adds_few_instructions_to_programs_of_mpi4py(tmp_path, name, side):
     program = resources.files("pse.bench") / "stack" / "mpi4py_programs" / f"{name}.py"
     trace = f"module trace\nargument directory {tmp_path}/trace\n"
-    alone, traced = (of_a_step([sys.executable, program], tools, tmp_path, 20, side) for tools in ("", trace))
+    alone, traced = (of_a_step([sys.executable, program], tools, tmp_path, 5, side) for tools in ("", trace))
     assert 0 < traced / alone - 1 < 0.02
