@@ -213,6 +213,7 @@ static int create_file(recorder_file *file, const char *directory, uint32_t rank
     int length = snprintf(file->path, sizeof file->path, "%s/rank-%05u%s.events", directory, rank, part);
     if (length < 0 || (size_t)length >= sizeof file->path)
         return ENAMETOOLONG;
+    unlink(file->path); /* who has mapped an older file of this name, another run or a reader, keeps that */
     file->fd = open(file->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file->fd < 0)
         return errno;

@@ -63,6 +63,30 @@ def test_a_trace_can_be_read_while_it_is_written(tmp_path):
         assert not read.files[0].closed
 
 
+TWO_RUNS = """
+import sys
+from pse.trace import EventType, Recorder, open
+
+with Recorder(sys.argv[1], 0) as first:
+    first.record(EventType.MARKER, a=1)
+    with Recorder(sys.argv[1], 0) as second:
+        second.record(EventType.MARKER, a=2)
+        read = open(sys.argv[1])
+        with Recorder(sys.argv[1], 0) as third:
+            for _ in range(200_000):
+                first.record(EventType.MARKER, a=1)
+            third.record(EventType.MARKER, a=3)
+            assert read.events(0)["a"].tolist() == [2]
+print(open(sys.argv[1]).events(0)["a"].tolist())
+"""
+
+
+def test_runs_that_write_the_same_trace_and_who_reads_it_live_on(tmp_path):
+    command = [sys.executable, "-c", TWO_RUNS, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "[3]\n")
+
+
 def test_the_header_tells_when_and_where(tmp_path):
     with trace.Recorder(tmp_path, 7) as recorder:
         before = trace.clock()

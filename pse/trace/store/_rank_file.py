@@ -161,7 +161,7 @@ def _check_times(path: Path, since: int) -> None:
     """Refuse events of which even the first is a century and more from when recording began."""
     if abs(since) > 100 * _YEAR:
         when = f"{abs(since) // _YEAR:,} years {'after' if since > 0 else 'before'} recording began"
-        raise TraceError(f"{path}: its clock is impossible: the first event is {when}")
+        raise TraceError(f"{path.name}: its clock is impossible: the first event is {when}")
 
 
 def _read_header(path: Path, size: int) -> Any:
