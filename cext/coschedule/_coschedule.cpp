@@ -290,7 +290,7 @@ py::dict monitored(Engine &engine)
 {
     const Monitor &monitor = engine.monitor();
     py::dict found;
-    found["computation"] = describe(monitor.computation);
+    found["computation"] = describe(monitor.computation_until(pse_clock()));
     found["communication"] = describe(monitor.communication);
     py::list latencies, sizes;
     for (const Distribution &one : monitor.latencies)

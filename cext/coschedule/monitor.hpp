@@ -61,11 +61,19 @@ class Monitor
         communication.add(leave - enter, resolution_);
         since_ = leave;
     }
+    // Computation, with the stretch that has begun: up to now, or up to the end.
+    Distribution computation_until(uint64_t time) const
+    {
+        Distribution found = computation;
+        if (is_on() && !ended_)
+            found.add(time - since_, resolution_);
+        return found;
+    }
     // The run ends: so does the last stretch of computation.
     void end(uint64_t time)
     {
-        computation.add(time - since_, resolution_);
-        since_ = time;
+        computation = computation_until(time);
+        ended_ = true;
     }
 
     Distribution computation, communication;
@@ -74,6 +82,7 @@ class Monitor
   private:
     uint32_t resolution_ = 0;
     uint64_t since_ = 0;
+    bool ended_ = false;
 };
 
 } // namespace pse::coschedule

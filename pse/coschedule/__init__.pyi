@@ -14,6 +14,7 @@ from ._simulate import (
     Costs as Costs,
     Simulated as Simulated,
     measure_costs as measure_costs,
+    monitoring_costs as monitoring_costs,
     simulate as simulate,
 )
 from ._workloads import Workload as Workload

@@ -109,6 +109,23 @@ def measure_costs() -> dict[str, float]:
     return {name: one / 1e9 for name, one in zip(names, _simulation.measured(), strict=True)}
 
 
+def monitoring_costs() -> tuple[float, float]:
+    """Measure what monitoring takes on this machine.
+
+    Returns
+    -------
+    tuple of float
+        Seconds for a slice that is kept (EMDS), and for a call (MMDS).
+
+    Examples
+    --------
+    >>> from pse import bcs
+    >>> max(bcs.monitoring_costs()) < 1e-4
+    True
+    """
+    return _simulation.noted_slice() / 1e9, _simulation.noted_call() / 1e9
+
+
 @dataclass(frozen=True)
 class Simulated:
     """A simulated run.

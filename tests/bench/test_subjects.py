@@ -124,7 +124,7 @@ SMALL = {
             operations=3,
             noted=2,
         ),
-        17,
+        19,
     ),
     "warm": (warm, warm.Sizes(size=1 << 20, turns=2), 1),
     "control": (

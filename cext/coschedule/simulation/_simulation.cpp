@@ -75,5 +75,6 @@ PYBIND11_MODULE(_simulation, module)
         MeasuredCosts found = measure_costs();
         return py::make_tuple(found.copy, found.descriptor, found.match, found.slice, found.wake);
     });
-    module.def("noted_slice", &noted_slice, "ns that it takes to keep a slice for the monitor.");
+    module.def("noted_slice", &noted_slice, "ns that it takes to keep a slice (EMDS).");
+    module.def("noted_call", &noted_call, "ns that it takes to monitor a call (MMDS).");
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "clock.h"
+#include "monitor.hpp"
 #include "protocol.hpp"
 
 namespace pse::coschedule
@@ -18,6 +19,7 @@ namespace
 
 constexpr uint32_t rounds = 30, messages = 16, table = 2 * messages;
 constexpr uint64_t slice_length = 500000, copied = 8 << 20;
+constexpr uint32_t notes = 10000;
 
 // Two ranks of which nobody sleeps.
 class Bench final : public Platform
@@ -129,18 +131,33 @@ MeasuredCosts measure_costs()
     return {copy_time(), exchanged / (2 * messages), scheduled / messages, slice, wake_time()};
 }
 
+double noted_call()
+{
+    constexpr uint32_t primitives = 30, resolution = 3;
+    Monitor monitor;
+    monitor.begin(primitives, resolution, pse_clock());
+    return least([&] {
+               uint64_t begin = pse_clock();
+               for (uint32_t call = 0; call < notes; call++) {
+                   uint64_t enter = pse_clock();
+                   monitor.add(call % primitives, call, true, enter, pse_clock());
+               }
+               return pse_clock() - begin;
+           }) /
+           notes;
+}
+
 double noted_slice()
 {
-    constexpr uint32_t slices = 10000;
-    Bench plain(0), noted(slices);
+    Bench plain(0), noted(notes);
     auto run = [](Bench &bench) {
         uint64_t begin = pse_clock();
-        for (uint32_t slice = 0; slice < slices; slice++)
+        for (uint32_t slice = 0; slice < notes; slice++)
             bench.protocol.run_slice(0);
         return pse_clock() - begin;
     };
     double without = least([&] { return run(plain); });
-    return std::max(0.0, least([&] { return run(noted); }) - without) / slices;
+    return std::max(0.0, least([&] { return run(noted); }) - without) / notes;
 }
 
 } // namespace pse::coschedule

@@ -12,5 +12,7 @@ struct MeasuredCosts {
 MeasuredCosts measure_costs();
 // What a slice takes longer that is kept for the monitor (EMDS).
 double noted_slice();
+// What a call takes longer that is monitored (MMDS).
+double noted_call();
 
 } // namespace pse::coschedule

@@ -4,7 +4,9 @@
 and ``jitter``, µs, p99; ``timer late``, ``timer jitter``: the same of a process that only sleeps from slice
 to slice while the ranks compute. ``blocked``: slices that an 8-byte allreduce waits that is posted at any
 time of a slice. ``emds``: percent by which steps of SAGE take longer if slices are noted; ``emds on``,
-``emds off``: their ms.
+``emds off``: their ms. ``emds share``, ``mmds share``: percent of a run of SAGE that notes take, of slices
+and of calls: what one takes in a loop of nothing else, times how many there are. ``unaccounted``: percent of
+that run that is neither computation nor communication by the monitor of the process.
 """
 
 import json
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pse import bcs
 from pse.bench.peers.bcs._proxy import communicator
 from pse.bench.peers.bcs.barriers import EVERY, SLICE, jitter, synchronize
 from pse.bench.peers.bcs.sage import Sage
@@ -79,6 +82,21 @@ def emds(off: Any, on: Any, steps: int, sweeps: int) -> dict[str, float]:
     return {"emds": 100 * more / without, "emds on": 1e3 * (without + more), "emds off": 1e3 * without}
 
 
+def counted(comm: Any, steps: int, sweeps: int) -> dict[str, float]:
+    """Count what monitoring notes in steps of SAGE, by a clock of its own."""
+    begin = time.perf_counter_ns()
+    Sage(comm.rank, sweeps).advance(comm, steps)
+    run, slices, report = time.perf_counter_ns() - begin, comm.totals()["slices"], comm.report()
+    known = report.computation.total + report.communication.total
+    calls = sum(one.count for one in report.latencies.values())
+    slice, call = bcs.monitoring_costs()
+    return {
+        "emds share": 100e9 * slice * slices / run,
+        "mmds share": 100e9 * call * calls / run,
+        "unaccounted": 100 * abs(known - run) / run,
+    }
+
+
 def main() -> None:
     """Measure each."""
     barriers, operations, steps, sweeps = map(int, sys.argv[1:])
@@ -86,7 +104,9 @@ def main() -> None:
         found = strobes(comm, barriers) | {"blocked": blocked(comm, operations)}
     with communicator("bcs", 2 * SLICE) as off, communicator("bcs", 2 * SLICE, emds=_KEPT) as on:
         found |= emds(off, on, steps, sweeps)
-        if on.rank == 0:
+    with communicator("bcs", 2 * SLICE, mmds=True) as comm:
+        found |= counted(comm, steps, sweeps)
+        if comm.rank == 0:
             print(json.dumps(found))
 
 
