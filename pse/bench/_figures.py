@@ -1,6 +1,6 @@
 """What a bench finds: figures with their targets, and what they were measured against.
 
-Pure data; imports nothing of pse.
+The rules of the bench (docs/performance.md) that numbers can keep are here, for all subjects.
 """
 
 from __future__ import annotations
@@ -11,7 +11,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
+from pse.emulate import launch_interval
+
 Sense = Literal["<=", ">="]
+
+LEAST_LAUNCHES = 10
+"""With fewer launches a figure has no interval, and its verdict is open."""
+
+
+def interval_of(samples: Sequence[float]) -> tuple[float, float] | None:
+    """Give the 95 % interval of the median of launches, by bootstrap; None if they are too few.
+
+    Parameters
+    ----------
+    samples : sequence of float
+        One of each launch.
+
+    Returns
+    -------
+    tuple of (float, float) or None
+        Its ends.
+
+    Examples
+    --------
+    >>> interval_of([1.0] * 10), interval_of([1.0] * 9)
+    ((1.0, 1.0), None)
+    """
+    return launch_interval(samples, np.median) if len(samples) >= LEAST_LAUNCHES else None
 
 
 def _check_samples(what: str, samples: Sequence[float]) -> None:
@@ -33,6 +61,8 @@ class Against:
         One for each repetition.
     ours : tuple of float
         What our side measured, in the same unit; empty where the figure's own samples are that.
+    bound : bool
+        Whether it is the least that our side could ever measure.
 
     Raises
     ------
@@ -48,6 +78,7 @@ class Against:
     unit: str
     samples: tuple[float, ...]
     ours: tuple[float, ...] = ()
+    bound: bool = False
 
     def __post_init__(self) -> None:
         _check_samples(self.name, self.samples)
@@ -95,8 +126,8 @@ class Figure:
     Examples
     --------
     >>> figure = Figure("hop", "µs", "<=", 4.0, (3.0, 2.5, 3.5), Against("MPI", "µs", (1.5,)))
-    >>> figure.value, figure.holds, figure.ratio
-    (3.0, True, 2.0)
+    >>> figure.value, figure.verdict, figure.ratio
+    (3.0, 'open', 2.0)
     """
 
     name: str
@@ -117,14 +148,33 @@ class Figure:
         return statistics.median(self.samples)
 
     @property
-    def spread(self) -> tuple[float, float]:
-        """Least and greatest sample."""
-        return min(self.samples), max(self.samples)
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the median; None if there are too few launches."""
+        return interval_of(self.samples)
 
     @property
-    def holds(self) -> bool:
-        """Whether the median reaches the target."""
-        return self.value <= self.target if self.sense == "<=" else self.value >= self.target
+    def verdict(self) -> str:
+        """Whether the target is reached.
+
+        "holds" or "missed" if all of the interval is on one side of it, "open" if the target is inside, and
+        "wrong bound" if less was measured than a bound allows.
+        """
+        low, high = self.interval or (-math.inf, math.inf)
+        if self._beats_bound:
+            return "wrong bound"
+        if self.sense == ">=":
+            low, high = -high, -low
+        target = self.target if self.sense == "<=" else -self.target
+        return "holds" if high <= target else "missed" if low > target else "open"
+
+    @property
+    def _beats_bound(self) -> bool:
+        """Whether our side was quicker than its bound, round by round, by more than noise."""
+        if self.against is None or not self.against.bound:
+            return False
+        ours = self.against.ours or self.samples
+        interval = interval_of([a / b for a, b in zip(ours, self.against.samples, strict=True)])
+        return interval is not None and interval[1] < 1.0
 
     @property
     def ratio(self) -> float | None:
@@ -141,7 +191,8 @@ class Figure:
             "unit": self.unit,
             "sense": self.sense,
             "target": self.target,
-            "holds": self.holds,
+            "verdict": self.verdict,
+            "interval": list(self.interval) if self.interval else None,
             "samples": list(self.samples),
             "against": self.against.to_json() if self.against else None,
         }

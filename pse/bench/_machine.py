@@ -9,6 +9,7 @@ import importlib.metadata
 import os
 import platform
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from pse.runtime.rank import cpu_model, mpi_library
 
 BUSY_SHARE = 0.1
 """Share of the cores in use before a bench starts from which on its figures deserve a warning."""
+
+STOLEN_SHARE = 0.02
+"""Share of the cores' time that the hypervisor gave to others during a bench from which on it is marked."""
 
 _LOOK_SECONDS = 0.3
 
@@ -54,14 +58,36 @@ def describe_machine() -> dict[str, Any]:
 
 def share_in_use() -> float:
     """Share of this machine's cores that somebody computes on, over a moment, in 0 … 1."""
-    idle_before, all_before = _ticks()
+    before = _ticks()
     time.sleep(_LOOK_SECONDS)
-    idle, everything = _ticks()
-    passed = everything - all_before
-    return 1.0 - (idle - idle_before) / passed if passed else 0.0
+    idle = _share(before, *_IDLE)
+    return 0.0 if idle is None else 1.0 - idle
 
 
-def _ticks() -> tuple[int, int]:
+def stolen_share() -> Callable[[], float]:
+    """Begin to watch how much of the cores' time the hypervisor gives to other machines.
+
+    Returns
+    -------
+    callable
+        Gives the share, in 0 … 1, since it was made.
+
+    See Also
+    --------
+    share_in_use
+    """
+    before = _ticks()
+    return lambda: _share(before, _STOLEN) or 0.0
+
+
+_IDLE, _STOLEN = (3, 4), 7  # Columns of /proc/stat: idle and waiting for a disk; stolen.
+
+
+def _share(before: list[int], *columns: int) -> float | None:
+    passed = [now - then for now, then in zip(_ticks(), before, strict=True)]
+    return sum(passed[column] for column in columns) / sum(passed) if any(passed) else None
+
+
+def _ticks() -> list[int]:
     with open("/proc/stat", encoding="ascii") as file:
-        ticks = [int(word) for word in file.readline().split()[1:9]]
-    return ticks[3] + ticks[4], sum(ticks)
+        return [int(word) for word in file.readline().split()[1:9]]

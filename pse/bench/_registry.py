@@ -9,11 +9,11 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pse.bench._figures import Result
-from pse.bench._machine import describe_machine
+from pse.bench._figures import LEAST_LAUNCHES, Result
+from pse.bench._machine import describe_machine, stolen_share
 from pse.errors import UsageError
 
-REPEATS = 5
+REPEATS = LEAST_LAUNCHES
 """How often each subject and each of its floors is measured, unless told otherwise."""
 
 
@@ -49,8 +49,8 @@ class Subject:
 SUBJECTS = (
     Subject("hop", "a TPH with a 1 KiB tag goes from one rank's sequencer to another's"),
     Subject("handover", "256 MiB change hands: by descriptor, and through MPI without shared memory"),
-    Subject("start", "how soon commands answer, and how long an empty program runs"),
     Subject("overhead", "what the engine adds to a call site's execution, and the recorder to an event"),
+    Subject("start", "how soon commands answer, and how long an empty program runs"),
     Subject("idle", "CPU time of ranks that wait"),
     Subject("fft", "a 2-D FFT of 4096 × 4096 as a program, and written by hand with mpi4py"),
     Subject("synthetic", "compute and communicate on 2 to 16 emulated nodes: one thread, two threads"),
@@ -131,7 +131,7 @@ def measure_subject(
     >>> measure_subject(find_subject("hop"), repeats=3).figures[0].value  # doctest: +SKIP
     2.31
     """
-    environment = describe_machine()
+    environment, stolen = describe_machine(), stolen_share()
     module = importlib.import_module(f"{subject.package}.{subject.name}")
     figures = module.measure(repeats, module.Sizes(), say)
-    return Result(subject.name, tuple(figures), environment)
+    return Result(subject.name, tuple(figures), environment | {"stolen": round(stolen(), 3)})

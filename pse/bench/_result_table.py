@@ -6,14 +6,14 @@ from rich.console import Console
 from rich.table import Table
 
 from pse.bench._figures import Figure, Result
-from pse.bench._machine import BUSY_SHARE
+from pse.bench._machine import BUSY_SHARE, STOLEN_SHARE
 from pse.text import number_text, share_text
 
-HEADINGS = ("figure", "median", "least – greatest", "target", "", "against", "measured", "ratio")
+HEADINGS = ("figure", "median", "95 % interval", "target", "", "against", "measured", "ratio")
 
 
 def print_result(result: Result, console: Console) -> None:
-    """Print a result: medians, spreads, targets, and how they stand to their floors and peers.
+    """Print a result: medians, intervals, targets, and how they stand to their floors and peers.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def print_result(result: Result, console: Console) -> None:
     >>> print_result(result, Console(width=110))
     pse bench hop
     ...
-    │ hop    │ 3.00 µs │      2.50 – 3.50 │ ≤ 4.00 µs │ holds │         │          │       │
+    │ hop    │ 3.00 µs │          none │ ≤ 4.00 µs │  open │         │          │       │
     ...
     """
     table = Table(title=f"pse bench {result.bench}", title_justify="left")
@@ -46,14 +46,13 @@ def print_result(result: Result, console: Console) -> None:
 
 
 def cells(figure: Figure) -> tuple[str, ...]:
-    """Give a figure's row: name, median, spread, target, verdict, peer, its median, the ratio to it."""
-    low, high = figure.spread
+    """Give a figure's row: name, median, interval, target, verdict, peer, its median, the ratio to it."""
     own = (
         figure.name,
         f"{number_text(figure.value)} {figure.unit}",
-        f"{number_text(low)} – {number_text(high)}",
+        " – ".join(map(number_text, figure.interval)) if figure.interval else "none",
         f"{'≤' if figure.sense == '<=' else '≥'} {number_text(figure.target)} {figure.unit}",
-        "holds" if figure.holds else "missed",
+        figure.verdict,
     )
     if figure.against is None:
         return (*own, "", "", "")
@@ -74,11 +73,11 @@ def place(result: Result) -> str:
 
 
 def busy_warning(result: Result) -> str | None:
-    """Say so if somebody else was computing when the bench started."""
-    in_use = result.environment["in_use"]
-    if in_use < BUSY_SHARE:
-        return None
-    return (
-        f"{share_text(in_use)} of this machine's cores were in use before the bench started; "
-        "times are worth little, ratios something"
-    )
+    """Say so if others were computing when the bench started, or took the cores away while it ran."""
+    in_use, stolen = result.environment["in_use"], result.environment.get("stolen", 0.0)
+    said = []
+    if in_use >= BUSY_SHARE:
+        said.append(f"{share_text(in_use)} of this machine's cores were in use before the bench started")
+    if stolen >= STOLEN_SHARE:
+        said.append(f"{share_text(stolen)} of the cores' time went to other machines while it ran")
+    return f"{' and '.join(said)}; times are worth little, ratios something" if said else None

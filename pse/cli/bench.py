@@ -54,7 +54,7 @@ def bench_command(subjects: Sequence[Subject]) -> click.Command:
     ) -> None:
         """Measure what pse's own work costs on this machine, beside floors and peers.
 
-        Each bench takes up to a minute, those on the emulated cluster some minutes; let nothing else run
+        Each bench takes up to two minutes, those on the emulated cluster some minutes; let nothing else run
         meanwhile.  The exit code is 0 if it ran, whether the targets hold or not.
         """
         if listing:

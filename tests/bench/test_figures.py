@@ -15,17 +15,40 @@ def figure(**changes):
     return Figure(**(given | changes))
 
 
-def test_value_is_the_median_and_spread_the_extremes():
+TEN = (2.9, 3.0, 3.1, 3.0, 2.8, 3.2, 3.0, 3.1, 2.9, 3.0)
+
+
+def test_the_value_is_the_median_and_its_interval_lies_within_the_samples():
     assert figure().value == 3.0
-    assert figure().spread == (2.0, 9.0)
+    low, high = figure(samples=TEN).interval
+    assert min(TEN) <= low <= 3.0 <= high <= max(TEN)
 
 
 @pytest.mark.parametrize(
-    ("sense", "target", "holds"),
-    [("<=", 3.0, True), ("<=", 2.9, False), (">=", 3.0, True), (">=", 3.1, False)],
+    ("sense", "target", "verdict"),
+    [
+        *[("<=", 3.3, "holds"), ("<=", 3.0, "open"), ("<=", 2.7, "missed")],
+        *[(">=", 2.7, "holds"), (">=", 3.0, "open"), (">=", 3.3, "missed")],
+    ],
 )
-def test_holds_compares_the_median_with_the_target(sense, target, holds):
-    assert figure(sense=sense, target=target).holds is holds
+def test_the_verdict_compares_the_interval_with_the_target(sense, target, verdict):
+    assert figure(samples=TEN, sense=sense, target=target).verdict == verdict
+
+
+@pytest.mark.parametrize("target", [1.0, 99.0])
+def test_few_launches_have_no_interval_and_leave_the_verdict_open(target):
+    few = figure(samples=TEN[:9], target=target)
+    assert (few.interval, few.verdict) == (None, "open")
+
+
+@pytest.mark.parametrize(
+    ("factor", "bound", "verdict"),
+    [(1.2, True, "wrong bound"), (1.2, False, "holds"), (1.0, True, "holds"), (0.5, True, "holds")],
+)
+def test_a_bound_that_is_beaten_by_more_than_noise_is_wrong(factor, bound, verdict):
+    noise = (1.0, 1.01, 0.99, 1.02, 0.98) * 2
+    least = tuple(factor * one * two for one, two in zip(TEN, noise, strict=True))
+    assert figure(samples=TEN, against=Against("floor", "µs", least, bound=bound)).verdict == verdict
 
 
 def test_ratio_compares_in_the_peers_unit():
@@ -54,9 +77,19 @@ def test_json_has_the_documented_keys_and_survives_a_round_trip():
     assert read["bench"] == "hop"
     assert read["environment"] == {"cores": 2}
     for one in read["figures"]:
-        assert list(one) == ["name", "value", "unit", "sense", "target", "holds", "samples", "against"]
+        assert list(one) == [
+            "name",
+            "value",
+            "unit",
+            "sense",
+            "target",
+            "verdict",
+            "interval",
+            "samples",
+            "against",
+        ]
     first, second = read["figures"]
-    assert (first["value"], first["holds"], first["samples"]) == (3.0, True, [3.0, 9.0, 2.0])
+    assert (first["value"], first["verdict"], first["samples"]) == (3.0, "open", [3.0, 9.0, 2.0])
     assert first["against"] == {"name": "MPI", "value": 1.5, "unit": "µs", "samples": [1.5], "ours": []}
     assert second["against"] is None
 

@@ -6,6 +6,8 @@ import pytest
 from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
 
 from pse.bench import SUBJECTS, Against, Figure, Result
+from pse.bench._figures import LEAST_LAUNCHES
+from pse.bench._machine import BUSY_SHARE, STOLEN_SHARE
 from pse.bench._manual import marks, update_page
 from pse.bench._result_table import busy_warning
 from pse.errors import UsageError
@@ -29,7 +31,7 @@ ENVIRONMENT = {
 
 def result(bench="hop", **environment):
     against = Against("mpi4py | buffers", "µs", (1.7,))
-    figures = (Figure("a hop", "µs", "<=", 4.0, (1.5, 1.6, 1.7), against),)
+    figures = (Figure("a hop", "µs", "<=", 4.0, (1.6,) * 10, against),)
     return Result(bench, figures, ENVIRONMENT | environment)
 
 
@@ -42,7 +44,7 @@ def page(tmp_path, *benches):
 def test_a_table_stands_between_the_marks_of_its_bench(tmp_path):
     path = page(tmp_path, "hop", "idle")
     update_page(path, [result()])
-    before, table, rest = path.read_text().partition("| a hop | 1.60 µs | 1.50 – 1.70 | ≤ 4.00 µs | holds |")
+    before, table, rest = path.read_text().partition("| a hop | 1.60 µs | 1.60 – 1.60 | ≤ 4.00 µs | holds |")
     assert table
     assert before.startswith("# Title\nhop\n<!-- figures: hop -->\n")
     assert "mpi4py · buffers | 1.70 µs | 0.94 × |" in rest
@@ -83,3 +85,11 @@ def test_the_manual_has_a_place_for_every_bench():
 def test_a_busy_machine_is_warned_of():
     assert busy_warning(result()) is None
     assert "52 % of this machine's cores were in use" in busy_warning(result(in_use=0.52))
+    assert busy_warning(result(stolen=0.01)) is None
+    assert "31 % of the cores' time went to other machines" in busy_warning(result(stolen=0.31))
+
+
+def test_the_rules_of_the_page_are_those_that_the_bench_keeps():
+    rules = MANUAL.read_text().partition("## The rules")[2].partition("\n## ")[0]
+    for number in (f"{LEAST_LAUNCHES} launches", f"{BUSY_SHARE:.0%}", f"{STOLEN_SHARE:.0%}"):
+        assert number.replace("%", " %") in rules

@@ -37,8 +37,8 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         "python": [python, "-c", "pass"],
     }
     samples = in_turn(repeats, [partial(_seconds, name, command) for name, command in commands.items()], say)
-    mpi = Against('mpiexec -n 1 python -c "from mpi4py import MPI"', "s", tuple(samples["mpi"]))
-    bare = Against("python -c pass", "s", tuple(samples["python"]))
+    mpi = Against('mpiexec -n 1 python -c "from mpi4py import MPI"', "s", tuple(samples["mpi"]), bound=True)
+    bare = Against("python -c pass", "s", tuple(samples["python"]), bound=True)
     return [
         Figure("pse run of an empty program", "s", "<=", 0.35, tuple(samples["run"]), mpi),
         Figure("pse check of an empty program", "s", "<=", 0.15, tuple(samples["check"]), bare),

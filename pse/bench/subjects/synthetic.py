@@ -115,7 +115,7 @@ def _figures(place: Place, samples: Samples) -> list[Figure]:
     saved = tuple(100 * (1 - b / a) for a, b in zip(one, two, strict=True))
     reached = tuple(100 * a / b for a, b in zip(least, two, strict=True))
     single = Against("one thread", "s", tuple(one), tuple(two))
-    pipeline = Against("the pipeline's bound", "s", tuple(least), tuple(two))
+    pipeline = Against("the pipeline's bound", "s", tuple(least), tuple(two), bound=True)
     figures = [
         Figure(f"two threads: less time than one; {place.words}", "%", ">=", 30.0, saved, single),
         Figure(f"two threads: of the pipeline's bound; {place.words}", "%", ">=", 95.0, reached, pipeline),
