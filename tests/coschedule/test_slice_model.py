@@ -1,7 +1,7 @@
 """The slice protocol in every order of its steps: one outcome, in order, microphases keep step."""
 
 import pytest
-from pse_testing.slice_model import ANY, BUGS, WAIT, Model
+from pse_testing.slice_model import ANY, BUGS, COLLECTIVE, COMPLETED, WAIT, Model
 from pse_testing.state_search import Violation, search
 
 
@@ -11,6 +11,10 @@ def send(rank):
 
 def receive(rank):
     return ("receive", rank)
+
+
+def send_long(rank):
+    return ("long", rank)
 
 
 PROGRAMS = {
@@ -25,6 +29,9 @@ PROGRAMS = {
         (receive(2), WAIT, send(2)),
         (receive(ANY), WAIT, send(1), receive(ANY), receive(ANY), WAIT),
     ),
+    "chunks": ((send_long(1), send(1), WAIT), (receive(0), receive(ANY), WAIT, send(0))),
+    "collective": ((COLLECTIVE, WAIT, COLLECTIVE, WAIT), (COLLECTIVE, COLLECTIVE, WAIT)),
+    "both": ((send_long(1), COLLECTIVE, WAIT), (receive(ANY), COLLECTIVE, WAIT), (COLLECTIVE, WAIT)),
     "ring": tuple((send((rank + 1) % 3), receive((rank - 1) % 3), WAIT) for rank in range(3)),
 }
 
@@ -40,7 +47,7 @@ def outcome(programs, bug=None):
 def test_every_order_of_steps_has_one_outcome(name):
     states, done = outcome(PROGRAMS[name])
     assert 20 < states < 300_000
-    assert sum(map(len, done)) == sum(call[0] == "receive" for program in PROGRAMS[name] for call in program)
+    assert sum(map(len, done)) == sum(call[0] in COMPLETED for program in PROGRAMS[name] for call in program)
 
 
 def test_wildcards_take_messages_in_the_order_of_epochs_and_ranks():
@@ -50,5 +57,6 @@ def test_wildcards_take_messages_in_the_order_of_epochs_and_ranks():
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(bug):
+    name = "both" if "collective" in bug else "chunks" if "chunk" in bug or "rest" in bug else "wildcards"
     with pytest.raises(Violation):
-        outcome(PROGRAMS["wildcards"], bug)
+        outcome(PROGRAMS[name], bug)

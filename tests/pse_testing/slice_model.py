@@ -1,14 +1,23 @@
 """A model of slices: strobes, microphases, descriptor exchange, matching, wildcards decided at quiescence.
 
-Every rank is a node.  Ranks post sends and receives at any time; a slice takes all nodes through exchange,
-scheduling and transfer, each begun by a microstrobe when all nodes have finished the one before.
+Every rank is a node.  Ranks post sends, receives and collective operations at any time; a slice takes all
+nodes through exchange, scheduling and transfer, each begun by a microstrobe when all nodes have finished the
+one before.  A long message has chunks, of which one is moved in a slice; in a collective operation every rank
+reads what all others have, so nobody's buffer is free before all have done their part.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 ANY = -1
+ALL = -2
+"""Instead of a sender: a collective operation was done."""
 WAIT = ("wait", 0)
+COLLECTIVE = ("collective", 0)
+CHUNKS = 2
+"""Of a long message."""
+COMPLETED = ("receive", "collective")
+"""Calls that a rank waits for."""
 Program = tuple[tuple[str, int], ...]
 BUGS = (
     "wildcards are decided at once",
@@ -17,6 +26,10 @@ BUGS = (
     "an earlier receive holds no message",
     "wildcards are decided while ranks compute",
     "wildcards are decided while descriptors are posted",
+    "a message ends with its first chunk",
+    "the rest of a message is forgotten",
+    "a collective operation begins before all ranks have come",
+    "a collective operation ends for a rank with its own part",
 )
 
 
@@ -36,18 +49,26 @@ class Posted(NamedTuple):
 
 
 class State(NamedTuple):
-    """Of each rank: its next call, what it has posted, what has arrived, open receives, matches."""
+    """Of each rank: its next call, what it has posted, what has arrived, open receives, matches.
+
+    `ready` has the receive, its sender, the send and the chunks that are left.  `joined`, `scheduled` and
+    `performed` count collective operations: that the rank has come to, that it is to do, that it has done.
+    """
 
     calls: tuple[int, ...]
     posted: tuple[tuple[Posted, ...], ...]
     arrivals: tuple[tuple[Posted, ...], ...]
     receives: tuple[tuple[Posted, ...], ...]
-    ready: tuple[tuple[tuple[int, int, int], ...], ...]
+    ready: tuple[tuple[tuple[int, int, int, int], ...], ...]
     done: tuple[tuple[tuple[int, int, int], ...], ...]
     finished: tuple[int, ...]
+    joined: tuple[int, ...]
+    scheduled: tuple[int, ...]
+    performed: tuple[int, ...]
     strobe: int = 0
     epoch: int = 0
     is_deadlock: bool = False
+    is_torn: bool = False
 
 
 def put_in(values: tuple, at: int, value: object) -> tuple:
@@ -71,7 +92,7 @@ class Model:
         """Give the state in which nobody has called anything."""
         none = tuple(() for _ in self.ranks)
         zero = (0,) * len(self.ranks)
-        return State(zero, none, none, none, none, none, zero)
+        return State(zero, none, none, none, none, none, zero, zero, zero, zero)
 
     def steps(self, state: State) -> Iterator[tuple[str, State]]:
         """Give each step that is possible, and the state after it."""
@@ -102,8 +123,8 @@ class Model:
         program, call = self.programs[rank], state.calls[rank]
         if call == len(program):
             return True
-        receives = sum(kind == "receive" for kind, _ in program[:call])
-        return program[call] == WAIT and len(state.done[rank]) < receives
+        awaited = sum(kind in COMPLETED for kind, _ in program[:call])
+        return program[call] == WAIT and len(state.done[rank]) < awaited
 
     def _call(self, state: State, rank: int) -> State:
         call = state.calls[rank]
@@ -120,18 +141,55 @@ class Model:
         if phase == 1:
             return self._exchange(state, node)
         if phase == 2:
-            return self._match(state, node, self.bug == "wildcards are decided at once")
-        done = tuple(sorted((*state.done[node], *state.ready[node])))
-        return state._replace(done=put_in(state.done, node, done), ready=put_in(state.ready, node, ()))
+            return self._schedule(self._match(state, node, self.bug == "wildcards are decided at once"), node)
+        return self._perform(self._move(state, node), node)
+
+    def _schedule(self, state: State, node: int) -> State:
+        """Find the collective operations to which all ranks have come."""
+        all_come = self.bug != "a collective operation begins before all ranks have come"
+        found = min(state.joined) if all_come else state.joined[node]
+        return state._replace(scheduled=put_in(state.scheduled, node, found))
+
+    def _move(self, state: State, node: int) -> State:
+        """Move a chunk of each message."""
+        moved = [(*one[:3], one[3] - 1) for one in state.ready[node]]
+        early = self.bug == "a message ends with its first chunk"
+        ended = [one for one in moved if early or not one[3]]
+        rest = () if self.bug == "the rest of a message is forgotten" else [one for one in moved if one[3]]
+        done = tuple(sorted((*state.done[node], *(one[:3] for one in ended))))
+        return state._replace(
+            done=put_in(state.done, node, done),
+            ready=put_in(state.ready, node, () if early else tuple(rest)),
+            is_torn=state.is_torn or any(one[3] for one in ended),
+        )
+
+    def _perform(self, state: State, node: int) -> State:
+        """Do this rank's part of collective operations; who is last ends them for all."""
+        state = state._replace(performed=put_in(state.performed, node, state.scheduled[node]))
+        alone = self.bug == "a collective operation ends for a rank with its own part"
+        for rank in self.ranks:
+            calls = [at for at, call in enumerate(self.programs[rank]) if call == COLLECTIVE]
+            ended = state.performed[rank] if alone else min(state.performed)
+            kept = [one for one in state.done[rank] if one[1] != ALL]
+            done = tuple(sorted([*kept, *((calls[number], ALL, number) for number in range(ended))]))
+            state = state._replace(done=put_in(state.done, rank, done))
+        return state
 
     def _exchange(self, state: State, node: int) -> State:
-        arrivals, receives = state.arrivals, state.receives
+        arrivals, receives, joined = state.arrivals, state.receives, state.joined[node]
         for one in state.posted[node]:
-            if one.kind == "send":
+            if one.kind == "collective":
+                joined += 1
+            elif one.kind != "receive":
                 arrivals = put_in(arrivals, one.peer, (*arrivals[one.peer], one))
             else:
                 receives = put_in(receives, node, (*receives[node], one))
-        return state._replace(posted=put_in(state.posted, node, ()), arrivals=arrivals, receives=receives)
+        return state._replace(
+            posted=put_in(state.posted, node, ()),
+            arrivals=arrivals,
+            receives=receives,
+            joined=put_in(state.joined, node, joined),
+        )
 
     def _match(self, state: State, node: int, decide: bool) -> State:
         sends, still, found = list(state.arrivals[node]), list[Posted](), list(state.ready[node])
@@ -141,7 +199,8 @@ class Model:
                 still.append(receive)
             else:
                 sends.remove(send)
-                found.append((receive.sequence, send.owner, send.sequence))
+                chunks = CHUNKS if send.kind == "long" else 1
+                found.append((receive.sequence, send.owner, send.sequence, chunks))
         return state._replace(
             arrivals=put_in(state.arrivals, node, tuple(sends)),
             receives=put_in(state.receives, node, tuple(still)),
@@ -176,12 +235,22 @@ class Model:
             settled = self._match(settled, node, True)
         return settled._replace(is_deadlock=settled.ready == state.ready)
 
+    def _wrong_transfer(self, state: State) -> str | None:
+        if state.is_torn:
+            return "a message is complete before its last chunk"
+        if max(state.performed) > min(state.joined):
+            return "a rank does its part before another has come"
+        ended = max(sum(owner == ALL for _, owner, _ in done) for done in state.done)
+        return "a buffer is free while another rank reads it" if ended > min(state.performed) else None
+
     def wrong(self, state: State, is_last: bool) -> str | None:
         """Say what must not be in a state."""
         if max(state.finished) - min(state.finished) > 1:
             return "a node is two microphases ahead of another"
         if state.is_deadlock:
             return "a deadlock is reported"
+        if (what := self._wrong_transfer(state)) is not None:
+            return what
         for done in state.done:
             for source in self.ranks:
                 taken = [sequence for _, owner, sequence in done if owner == source]
