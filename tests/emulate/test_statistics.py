@@ -182,6 +182,7 @@ def test_a_change_within_a_launch_is_named_with_its_ranks():
 def test_predicted_and_measured_run_times():
     rows = planted_cycles(noise=0, drift=0, spikes=0, load=20)
     (same,) = run_times(planted_results(rows))
+    assert same.typical == pytest.approx(20, abs=0.01)
     assert (same.error, same.achieved) == (pytest.approx(0, abs=1e-4), pytest.approx(20, abs=0.01))
     rows["communication"] *= 2
     (slow,) = run_times(planted_results(rows))

@@ -16,7 +16,7 @@ from pse.text import count_text, number_text, size_text, time_text
 
 MISSING = "–"
 _RUN_TIME_HEADINGS = (
-    *("application", "ranks", "size", "load", "achieved", "predicted"),
+    *("application", "ranks", "size", "load", "achieved", "typical", "predicted"),
     *("measured", "error", "95 % interval", "barriers"),
 )
 _DISPERSION_HEADINGS = (
@@ -176,6 +176,7 @@ def _run_time_row(one: RunTime) -> tuple[str, ...]:
         size_text(one.size, zeros=False),
         f"{one.load:g} %",
         f"{one.achieved:.1f} %",
+        f"{one.typical:.1f} %",
         _time(one.predicted),
         _time(one.measured),
         _percent(one.error),

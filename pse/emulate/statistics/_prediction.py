@@ -34,8 +34,9 @@ class RunTime:
         How many it has.
     size : int
         Of messages, bytes.
-    load, achieved : float
-        Communication load, percent: asked for, and communication's share of compute and communication.
+    load, achieved, typical : float
+        Communication load, percent: asked for, communication's share of compute and communication, and the
+        same of their medians, which rare late messages don't change.
     predicted, measured, barrier : float
         Seconds: the sum of all cycles as predicted and as measured, without barriers, and of barriers; means
         over ranks and launches.
@@ -64,6 +65,7 @@ class RunTime:
     size: int
     load: float
     achieved: float
+    typical: float
     predicted: float
     measured: float
     barrier: float
@@ -165,6 +167,7 @@ def _run_time(name: str, rows: NDArray[np.void], seed: int) -> RunTime:
         size=int(rows["size"][0]),
         load=float(rows["load"][0]),
         achieved=100 * float(_share(communication, compute + communication).mean()),
+        typical=100 * _typical_share(rows),
         predicted=float(predicted.mean()),
         measured=float((compute + communication).mean()),
         barrier=float(barrier.mean()),
@@ -173,6 +176,12 @@ def _run_time(name: str, rows: NDArray[np.void], seed: int) -> RunTime:
         compute_error=float(np.median(_share(compute, calculated) - 1)),
         launches=len(sums),
     )
+
+
+def _typical_share(rows: NDArray[np.void]) -> float:
+    """Give communication's share of a cycle, by the medians of both times."""
+    compute, communication = (float(np.median(rows[name])) for name in ("compute", "communication"))
+    return communication / (compute + communication) if communication else 0.0
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
