@@ -12,6 +12,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from pse import _loading
 from pse._interrupt import stop_at_once
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import open_closed_streams, redirect_to_null
@@ -27,6 +28,7 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 def main() -> None:
     """Be a rank, or the command that is named."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # There is nothing to tidy up yet.
+    _loading.begin()
     open_closed_streams()
     with ending_the_job():
         from pse.runtime.supervise import inside_mpi_job

@@ -2,12 +2,14 @@
 
 import _signal  # type: ignore[import-not-found]  # `signal` loads other modules, and a Ctrl-C meanwhile would be a traceback.
 
+from pse import _loading
 from pse._interrupt import stop_at_once
 
 
 def main() -> None:
     """Load the commands and run the one that is named."""
     _signal.signal(_signal.SIGINT, stop_at_once)
+    _loading.begin()
     from pse.cli import main as commands
 
     commands()

@@ -1,6 +1,7 @@
 """The command line as a whole: its help, words that are no command, and commands about this machine."""
 
 import fcntl
+import gc
 import json
 import os
 import re
@@ -144,3 +145,27 @@ def test_the_doctor_names_what_is_missing_and_the_remedy(tmp_path):
         r"^WRONG +cache .*can't be written to.*\n +help: set PSE_CACHE", result.stdout, re.MULTILINE
     )
     assert result.stdout.splitlines()[-1] == "mend this first: c compiler and cache"
+
+
+@pytest.mark.mpi
+def test_the_collector_is_as_usual_again_when_modules_run(tmp_path):
+    (tmp_path / "look.py").write_text(
+        "import gc\nimport pse\n\n\n"
+        '@pse.module("look(out i64 room, out i64 kept)")\n'
+        "def look():\n    return gc.get_threshold()[0], gc.get_freeze_count()\n"
+    )
+    (tmp_path / "a.coven").write_text(
+        'coven 1\nimport "look.py" { look }\nprogram a {\n'
+        "  thread_A look() -> room, kept\n  thread_A print(room, kept)\n}\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pse", "run", "-q", "a.coven"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    room, kept = map(int, done.stdout.split())
+    assert room == gc.get_threshold()[0]
+    assert kept > 10_000

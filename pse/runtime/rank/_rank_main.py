@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from mpi4py import MPI
 
+from pse import _loading
 from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
@@ -151,6 +152,7 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
 
         attach_debugger(prepared.request.gdb, node.rank, node.name)
     output = _set_output_aside(node, prepared)
+    _loading.end()  # Modules in Python come next.
     began, computed = time.monotonic_ns(), _cpu_time()
     prefixed = prefixed_output() if prepared.request.prefix else contextlib.nullcontext()
     with _progress(node, prepared) if speaks else contextlib.nullcontext(), prefixed as pipe:
