@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine.hpp"
+#include "stepping/observer.hpp"
 
 namespace py = pybind11;
 using namespace pse::coschedule;
@@ -63,17 +64,34 @@ class Buffer
     bool held_ = false;
 };
 
-// One call of a routine, noted by the monitor if that is on.
+// Where the program called: the innermost frame of Python that isn't this room's.
+std::string place_of_call()
+{
+    py::object frame = py::module_::import("sys").attr("_getframe")();
+    for (; !frame.is_none(); frame = frame.attr("f_back")) {
+        std::string module = py::str(frame.attr("f_globals").attr("get")("__name__", ""));
+        if (module.rfind("pse.coschedule", 0) != 0)
+            return py::str(
+                py::str("{}:{}").format(frame.attr("f_code").attr("co_filename"), frame.attr("f_lineno")));
+    }
+    return "";
+}
+
+// One call of a routine, noted by the monitor if that is on, and for whoever looks on.
 class Noted
 {
   public:
     Noted(Engine &engine, uint32_t primitive, bool blocking, uint64_t bytes = 0)
-        : monitor_(engine.monitor()), primitive_(primitive), blocking_(blocking), bytes_(bytes),
-          enter_(monitor_.is_on() ? pse_clock() : 0)
+        : engine_(engine), monitor_(engine.monitor()), primitive_(primitive), blocking_(blocking),
+          bytes_(bytes), enter_(monitor_.is_on() ? pse_clock() : 0)
     {
+        if (engine.is_observed())
+            engine.enter_call(primitive, place_of_call().c_str());
     }
     ~Noted()
     {
+        if (engine_.is_observed())
+            engine_.leave_call();
         if (monitor_.is_on())
             monitor_.add(primitive_, bytes_, blocking_, enter_, pse_clock());
     }
@@ -81,6 +99,7 @@ class Noted
     Noted &operator=(const Noted &) = delete;
 
   private:
+    Engine &engine_;
     Monitor &monitor_;
     uint32_t primitive_;
     bool blocking_;
@@ -358,6 +377,52 @@ py::list awaited(const Engine &engine)
     return found;
 }
 
+// What is under way in a layer: kind, owner, peer, tag, operation, bytes, how many operations and collective
+// ones its owner had posted before, whether no slice has seen it yet, whether its bytes move, and whether its
+// owner waits for it.
+py::list operations(const Segment &segment)
+{
+    py::list found;
+    for (uint32_t index = 0; index < segment.options().ranks * segment.options().table; index++) {
+        const Descriptor &one = segment.descriptor(index);
+        bool is_new = one.state == State::posted, is_matched = !is_new && one.state != State::exchanged;
+        if (one.state != State::free && one.state != State::done)
+            found.append(py::make_tuple(static_cast<int>(one.kind), one.owner, one.peer, one.tag,
+                                        static_cast<int>(one.operation), one.bytes, one.sequence, one.number,
+                                        is_new, is_matched, one.awaited != 0));
+    }
+    return found;
+}
+
+// Process, whether it has left, whether it is blocked, the routine it is in, and where, of each rank.
+py::list ranks(const Segment &segment)
+{
+    py::list found;
+    for (uint32_t rank = 0; rank < segment.options().ranks; rank++) {
+        const Rank &one = segment.rank(rank);
+        found.append(py::make_tuple(one.process.load(), one.left != 0, one.blocked.load() != 0, one.call,
+                                    std::string(one.place)));
+    }
+    return found;
+}
+
+py::dict state(Observer &observer)
+{
+    const Segment &segment = observer.segment();
+    const Shared &shared = segment.shared();
+    std::lock_guard guard(observer);
+    py::dict found;
+    found["begun"] = shared.begun.load();
+    found["slice"] = shared.slice;
+    found["held"] = shared.armed.load() && shared.begun.load() >= shared.allowed.load();
+    found["moving"] = shared.moving > 0;
+    found["failure"] = shared.failure.load();
+    found["culprit"] = shared.culprit;
+    found["ranks"] = ranks(segment);
+    found["operations"] = operations(segment);
+    return found;
+}
+
 } // namespace
 
 PYBIND11_MODULE(_coschedule, module)
@@ -423,4 +488,15 @@ PYBIND11_MODULE(_coschedule, module)
              })
         .def("end_monitor", [](Engine &engine) { engine.monitor().end(pse_clock()); })
         .def("monitored", &monitored);
+    py::class_<Observer>(module, "Observer")
+        .def(py::init<pid_t, int>())
+        .def("state", &state)
+        .def("allow", &Observer::allow)
+        .def("hold", &Observer::hold)
+        .def("logged", [](Observer &observer) { return observer.segment().shared().logged; })
+        .def("matches", [](Observer &observer) {
+            const Segment &segment = observer.segment();
+            std::lock_guard guard(observer);
+            return rows(segment.matches(), segment.shared().logged, segment.options().logged);
+        });
 }

@@ -421,6 +421,23 @@ void Engine::come_back()
     segment_->rank(me_).waits = Wait::idle;
 }
 
+void Engine::enter_call(uint32_t routine, const char *place)
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    Rank &mine = segment_->rank(me_);
+    size_t length = std::strlen(place), room = sizeof mine.place - 1;
+    std::strcpy(mine.place, place + (length > room ? length - room : 0)); // Its end says more.
+    mine.call = routine;
+}
+
+void Engine::leave_call()
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    segment_->rank(me_).call = none;
+}
+
 bool Engine::is_satisfied(const std::vector<uint32_t> &requests, Wait mode)
 {
     Rank &mine = segment_->rank(me_);

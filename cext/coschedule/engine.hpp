@@ -102,6 +102,14 @@ class Engine final : public Platform
     // Take back a receive; false: it has its message.
     bool cancel(uint32_t request);
 
+    // Somebody looks on: say which routine this rank is in, and where the program called it; none: in no one.
+    bool is_observed() const
+    {
+        return segment_->shared().observed.load(std::memory_order_relaxed) != 0;
+    }
+    void enter_call(uint32_t routine, const char *place);
+    void leave_call();
+
     // Around calls that may block elsewhere: meanwhile the others take this rank for blocked.
     void go_away();
     void come_back();

@@ -72,6 +72,7 @@ Segment::Segment(const Options &options)
     make_robust_lock(shared_->lock);
     for (uint32_t rank = 0; rank < options.ranks; rank++) {
         new (&ranks_[rank]) Rank{};
+        ranks_[rank].call = none;
         for (uint32_t slot = 0; slot < options.table; slot++)
             push(ranks_[rank].free, rank * options.table + slot);
     }

@@ -79,6 +79,8 @@ struct Rank {
     std::atomic<int32_t> process;
     std::atomic<uint32_t> blocked;
     std::atomic<uint32_t> helper; // Futex: counts what the helper thread is woken for.
+    uint32_t call;                // While somebody looks on: the routine that it is in, or none,
+    char place[PSE_BCS_PLACE];    // and where in the program it called that or the last one.
     uint32_t left;
     Wait waits;
     uint32_t outstanding; // Awaited descriptors that are not done.

@@ -41,6 +41,7 @@ cdef extern from "abi_coschedule.h" nogil:
     enum:
         PSE_BCS_SHORTEST_SLICE
         PSE_BCS_NONE
+        PSE_BCS_PLACE
         PSE_BCS_EAGER
         PSE_BCS_WHOLE
         PSE_BCS_BARRIER

@@ -8,7 +8,8 @@ else can: not every mpiexec hands variables on to other machines.
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -26,6 +27,12 @@ _RESTARTED = "PSE_RESTARTED"
 """Environment variable: the process number of a rank that has begun again under its tools."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
+    """Put mpiexec before a command: the embedded MPI's, beside Python, or else the one on PATH."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    return (str(beside) if beside.exists() else "mpiexec", "-n", str(ranks), *words)
 
 
 class Processors(click.ParamType[int]):

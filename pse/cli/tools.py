@@ -1,6 +1,5 @@
 """``pse tools``: run MPI programs under a stack of tools, look at stacks; done by `pse.toolstack`."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pse.cli._group import Group
+from pse.cli._run_options import on_ranks
 from pse.cli.completion import files
 from pse.errors import UsageError
 
@@ -46,15 +46,9 @@ def run(
             help="for example:  pse tools run --tools profile -n 2 ./program   or  -c tools.conf",
         )
     if ranks is not None:
-        words = (_mpiexec(), "-n", str(ranks), *words)
+        words = on_ranks(ranks, words)
     chosen = configuration or configuration_of((names or "").split(","))
     execute(words, environment(chosen, _chosen(mpi, words)))
-
-
-def _mpiexec() -> str:
-    """Find the mpiexec beside Python, which is that of the embedded MPI, or else on PATH."""
-    beside = Path(sys.executable).with_name("mpiexec")
-    return str(beside) if beside.exists() else "mpiexec"
 
 
 @command.command("list")

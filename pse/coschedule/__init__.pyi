@@ -9,6 +9,7 @@ from ._errors import (
 from ._folder import load_reports as load_reports, load_slices as load_slices
 from ._monitor import Distribution as Distribution, Report as Report
 from ._primitives import GlobalMemory as GlobalMemory
+from ._prompt import Prompt as Prompt
 from ._requests import Request as Request
 from ._simulate import (
     Costs as Costs,
@@ -17,4 +18,5 @@ from ._simulate import (
     monitoring_costs as monitoring_costs,
     simulate as simulate,
 )
+from ._stepper import Stepper as Stepper
 from ._workloads import Workload as Workload

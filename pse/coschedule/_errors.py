@@ -73,7 +73,8 @@ class TruncationError(RunError):
     """
 
 
-def _awaited_text(kind: int, peer: int, tag: int, operation: int) -> str:
+def operation_text(kind: int, peer: int, tag: int, operation: int) -> str:
+    """Say what a rank has posted, as programs spell it."""
     if kind == _FULL:
         return "a call that has no room (its operations under way fill the table: wait for some of them)"
     if kind == DescriptorKind.COLLECTIVE:
@@ -90,7 +91,7 @@ def _awaited_text(kind: int, peer: int, tag: int, operation: int) -> str:
 def _waits_text(awaited: Sequence[tuple[int, int, int, int, int, int]]) -> str:
     first: dict[int, str] = {}
     for kind, owner, peer, tag, operation, _ in awaited:
-        first.setdefault(owner, _awaited_text(kind, peer, tag, operation))
+        first.setdefault(owner, operation_text(kind, peer, tag, operation))
     shown = [f"rank {rank} in {text}" for rank, text in sorted(first.items())[:_SHOWN]]
     more = len(first) - len(shown)
     return list_text([*shown, *([count_text(more, "more rank")] if more > 0 else [])], "and")

@@ -11,6 +11,7 @@
 
 /* Variable of the environment: the socket of the stepper that ranks tell of their layers. */
 #define PSE_BCS_STEPPER "PSE_BCS_STEP"
+#define PSE_BCS_PLACE 256 /* Bytes for file and line of a call, with the zero at their end. */
 #define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
 
 /* Arrays up to so many bytes are reduced whole by every rank that needs the result. */

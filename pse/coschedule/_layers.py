@@ -1,0 +1,274 @@
+"""Layers of running programs, looked at from outside: what ranks do, what was posted, and what moved."""
+
+import os
+import re
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse._abi.coschedule import MATCH_DTYPE, NONE, Collective, Decision, DescriptorKind
+from pse.coschedule._coschedule import Observer
+from pse.coschedule._monitor import names_of_routines
+from pse.errors import UsageError
+
+_MEMORY: Final = re.compile(r"/memfd:pse-coschedule\b")
+_ANY: Final = -1
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a rank has posted and has not got yet.
+
+    Attributes
+    ----------
+    kind : DescriptorKind
+    owner : int
+        The rank that posted it.
+    peer, tag : int
+        The other rank, or -1 for any.
+    collective : Collective
+        Which one, if it is one.
+    size : int
+        Bytes of the buffer.
+    sequence, number : int
+        How many operations, and how many collective ones, the rank had posted before.
+    is_new : bool
+        No slice has seen it yet.
+    is_matched : bool
+        Its bytes move.
+    is_awaited : bool
+        The rank waits for it.
+    """
+
+    kind: DescriptorKind
+    owner: int
+    peer: int
+    tag: int
+    collective: Collective
+    size: int
+    sequence: int
+    number: int
+    is_new: bool
+    is_matched: bool
+    is_awaited: bool
+
+
+@dataclass(frozen=True)
+class RankState:
+    """What a rank does: `doing` is computing, blocked, left or ended."""
+
+    rank: int
+    process: int
+    doing: str
+    routine: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """A message that found its receive, or its probe."""
+
+    source: int
+    receiver: int
+    tag: int
+    size: int
+
+
+@dataclass(frozen=True)
+class State:
+    """A layer at a moment: between two slices, or while ranks compute."""
+
+    begun: int
+    slice: int
+    is_held: bool
+    is_moving: bool
+    failure: int
+    culprit: int
+    ranks: tuple[RankState, ...]
+    operations: tuple[Operation, ...]
+
+    @property
+    def ended(self) -> list[RankState]:
+        """The ranks whose processes have ended before they left."""
+        return [rank for rank in self.ranks if rank.doing == "ended"]
+
+    @property
+    def is_over(self) -> bool:
+        """All ranks have left, or ended."""
+        return all(rank.doing in ("left", "ended") for rank in self.ranks)
+
+
+def _is_alive(process: int) -> bool:
+    """Say whether a process is there and not only its exit code."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def _doing(process: int, has_left: bool, is_blocked: bool) -> str:
+    if has_left:
+        return "left"
+    if process and not _is_alive(process):  # 0: it has yet to enter.
+        return "ended"
+    return "blocked" if is_blocked else "computing"
+
+
+class Layer:
+    """A layer of ranks, none of whose slices begins before it is allowed.
+
+    Parameters
+    ----------
+    process, file : int
+        A process that has its memory, and the number of the file there.
+
+    Raises
+    ------
+    UsageError
+        Another process steps it already, or it can't be opened.
+    """
+
+    def __init__(self, process: int, file: int) -> None:
+        try:
+            self._observer = Observer(process, file)
+        except OSError as error:
+            raise UsageError(
+                f"the layer of process {process} can't be looked at: {error.strerror or error}",
+                help="another pse bcs step may have it, or the process is another user's",
+            ) from None
+        self._routines = names_of_routines()
+        self._seen = self._logged()
+
+    def state(self) -> State:
+        """Look at it."""
+        seen = self._observer.state()
+        ranks = tuple(
+            RankState(
+                rank,
+                process,
+                _doing(process, left, blocked),
+                self._routines[call] if call != NONE else "",
+                place,
+            )
+            for rank, (process, left, blocked, call, place) in enumerate(seen["ranks"])
+        )
+        operations = (
+            Operation(DescriptorKind(kind), owner, peer, tag, Collective(operation), *rest)
+            for kind, owner, peer, tag, operation, *rest in seen["operations"]
+        )
+        ordered = sorted(operations, key=lambda one: (one.owner, one.sequence))
+        begun, slice, failure, culprit = (
+            int(seen[name]) for name in ("begun", "slice", "failure", "culprit")
+        )
+        return State(begun, slice, seen["held"], seen["moving"], failure, culprit, ranks, tuple(ordered))
+
+    def allow(self, slices: int | None) -> None:
+        """Let slices begin, up to the n-th; None: all."""
+        self._observer.allow(2**64 - 1 if slices is None else slices)
+
+    def hold(self) -> None:
+        """Let no more slices begin."""
+        self._observer.hold()
+
+    def _logged(self) -> int:
+        return self._observer.logged()
+
+    def new_matches(self) -> list[Match]:
+        """Give the messages that were matched since this was last asked, if the layer keeps a schedule."""
+        rows: NDArray[Any] = np.frombuffer(self._observer.matches(), MATCH_DTYPE)
+        new, self._seen = self._logged() - self._seen, self._logged()
+        found = rows[max(0, len(rows) - new) :]
+        found = found[found["kind"] == Decision.MATCH]
+        return [Match(*(int(row[name]) for name in ("source", "receiver", "tag", "bytes"))) for row in found]
+
+    def close(self) -> None:
+        """Let it go on without anybody who looks."""
+        del self._observer
+
+
+class Listener:
+    """Where new layers of a job are told, before their first slice."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="pse-step-")
+        self.path = os.path.join(self._folder, "step")
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(self.path)
+        self._socket.listen(64)
+        self._socket.setblocking(False)
+
+    def accept(self) -> Iterator[Layer]:
+        """Open the layers that were told since the last time; their ranks go on then."""
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except BlockingIOError:
+                return
+            with connection:
+                process, file = map(int, connection.makefile().readline().split())
+                yield Layer(process, file)
+                connection.sendall(b"1")
+
+    def close(self) -> None:
+        """Tell those who ask from now on that nobody is here."""
+        self._socket.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _children(process: int) -> Iterator[int]:
+    yield process
+    try:
+        for tasks in Path(f"/proc/{process}/task").iterdir():
+            for child in (tasks / "children").read_text().split():
+                yield from _children(int(child))
+    except OSError:
+        return
+
+
+def _memory_files(process: int) -> Iterator[tuple[int, int]]:
+    """Give inode and number of a process's files that are the memory of layers."""
+    try:
+        for entry in os.scandir(f"/proc/{process}/fd"):
+            if _MEMORY.match(os.readlink(entry.path)):
+                yield os.stat(entry.path).st_ino, int(entry.name)
+    except OSError:
+        return
+
+
+def layers_of(process: int) -> list[Layer]:
+    """Open the layers of a running program, given one of its ranks or what started them.
+
+    Raises
+    ------
+    UsageError
+        There are none, or another process steps them.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for one in _children(process):
+        for inode, file in _memory_files(one):
+            found.setdefault(inode, (one, file))
+    if not found:
+        raise UsageError(
+            f"process {process} has no coscheduled ranks",
+            help="give the process of a rank, or of the mpiexec that started the ranks",
+        )
+    return [Layer(*place) for _, place in sorted(found.items())]
+
+
+def waiting_for(operations: Sequence[Operation], ranks: int) -> dict[int, tuple[Operation, list[int]]]:
+    """Give the collective operations that have begun, by number: a call of each, and who has yet to call."""
+    called: dict[int, list[Operation]] = {}
+    for one in operations:
+        if one.kind == DescriptorKind.COLLECTIVE:
+            called.setdefault(one.number, []).append(one)
+    return {
+        number: (calls[0], sorted(set(range(ranks)) - {one.owner for one in calls}))
+        for number, calls in sorted(called.items())
+    }
