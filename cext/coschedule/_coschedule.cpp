@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -331,6 +332,19 @@ template <class Row> py::bytes rows(const Row *ring, uint64_t written, uint64_t 
     return py::bytes(bytes);
 }
 
+// Nothing, or why another node can't be reached.
+std::string connect(Engine &engine, const py::bytes &endpoints)
+{
+    std::string known = endpoints;
+    py::gil_scoped_release release;
+    try {
+        engine.connect(known);
+    } catch (const std::system_error &error) {
+        return error.what();
+    }
+    return "";
+}
+
 py::dict totals(const Engine &engine)
 {
     const Shared &shared = engine.segment().shared();
@@ -433,21 +447,25 @@ PYBIND11_MODULE(_coschedule, module)
     py::class_<Engine>(module, "Engine")
         .def(py::init([](uint32_t ranks, uint32_t table, bool strict, bool ordered, uint64_t slice,
                          uint64_t chunk, bool adapted, uint32_t monitored, uint32_t logged,
-                         const py::bytes &replay) {
+                         const py::bytes &replay, const std::vector<uint32_t> &nodes, uint32_t leader) {
                  std::string_view known = replay;
+                 uint32_t last = nodes.empty() ? 0 : *std::max_element(nodes.begin(), nodes.end());
                  return new Engine(Options{ranks, table, strict, ordered, slice, chunk, adapted, monitored,
                                            logged,
-                                           static_cast<uint32_t>(known.size() / sizeof(pse_bcs_match))},
-                                   reinterpret_cast<const pse_bcs_match *>(known.data()));
+                                           static_cast<uint32_t>(known.size() / sizeof(pse_bcs_match)),
+                                           last + 1, nodes.empty() ? 0 : nodes.at(leader), leader},
+                                   nodes, reinterpret_cast<const pse_bcs_match *>(known.data()));
              }),
              py::kw_only(), py::arg("ranks"), py::arg("table"), py::arg("strict"), py::arg("ordered"),
              py::arg("slice"), py::arg("chunk"), py::arg("adapted"), py::arg("monitored"), py::arg("logged"),
-             py::arg("replay"))
+             py::arg("replay"), py::arg("nodes") = std::vector<uint32_t>(), py::arg("leader") = 0)
         .def(py::init<pid_t, int, int, uint32_t>())
         .def("files",
              [](Engine &engine) { return py::make_tuple(engine.segment_file(), engine.bells_file()); })
         .def("shortest_slice", &Engine::shortest_slice, py::call_guard<py::gil_scoped_release>())
         .def("pace_text", &Engine::pace_text)
+        .def("endpoint", [](const Engine &engine) { return py::bytes(engine.endpoint()); })
+        .def("connect", &connect)
         .def("try_reading", &Engine::try_reading)
         .def("begin", &Engine::begin, py::call_guard<py::gil_scoped_release>())
         .def("leave", &Engine::leave, py::call_guard<py::gil_scoped_release>())

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "engine.hpp"
 
@@ -126,7 +127,8 @@ pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct ps
                     0,
                     0,
                     0};
-    pse_bcs_end *end = make<const Options &, const pse_bcs_match *>(reason, room, options, nullptr);
+    pse_bcs_end *end = make<const Options &, const std::vector<uint32_t> &, const pse_bcs_match *>(
+        reason, room, options, {}, nullptr);
     if (end)
         *files = {getpid(), end->engine.segment_file(), end->engine.bells_file()};
     return end;

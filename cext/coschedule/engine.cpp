@@ -1,12 +1,13 @@
 #include "engine.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/syscall.h> // SYS_pidfd_open
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "segment_lock.hpp"
 #include "shared_memory.hpp"
 #include "stepping/observer.hpp"
 
@@ -27,7 +29,6 @@ namespace
 // Strict slices that begin though there was nothing to do in the last ones: what is posted soon after needs
 // not wake the engine first.
 constexpr int linger = 8;
-constexpr uint32_t leader = 0;
 constexpr uint64_t look_for_stepper = 500000000; // ns
 
 Options stepped(Options options)
@@ -42,6 +43,14 @@ void check(int result, const char *what)
         throw std::system_error(-result, std::generic_category(), what);
 }
 
+int open_file(pid_t process, int descriptor)
+{
+    std::string name = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+    int file = open(name.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    check(file < 0 ? -errno : 0, "open the pipe of the node's leader");
+    return file;
+}
+
 void set_context(Descriptor &one, const Context &context)
 {
     one.context = context.number;
@@ -50,50 +59,38 @@ void set_context(Descriptor &one, const Context &context)
 
 } // namespace
 
-// The segment's lock.  A rank that died with it has left things half done: the layer fails.  An observer
-// only reads.
-class Lock
+class Lock : public SegmentLock
 {
   public:
-    explicit Lock(Engine &engine) : shared_(engine.segment_->shared()), engine_(engine)
+    explicit Lock(Engine &engine) : SegmentLock(engine.segment_->shared(), engine.protocol_, engine.me_)
     {
     }
-    void lock()
-    {
-        int result = pthread_mutex_lock(&shared_.lock);
-        if (result == EOWNERDEAD) {
-            pthread_mutex_consistent(&shared_.lock);
-            if (shared_.holder != none)
-                engine_.protocol_.fail(PSE_BCS_FAILURE_DEAD, shared_.holder, none);
-        }
-        shared_.holder = engine_.me_;
-    }
-    void unlock()
-    {
-        pthread_mutex_unlock(&shared_.lock);
-    }
-
-  private:
-    Shared &shared_;
-    Engine &engine_;
 };
 
 using Guard = std::unique_lock<Lock>;
 
-Engine::Engine(const Options &options, const pse_bcs_match *replay)
-    : segment_(new Segment(stepped(options))), protocol_(*segment_, *this), transfer_(*segment_, leader)
+Engine::Engine(const Options &options, const std::vector<uint32_t> &nodes, const pse_bcs_match *replay)
+    : segment_(new Segment(stepped(options), nodes)), protocol_(*segment_, *this),
+      transfer_(*segment_, *this, options.leader)
 {
+    if (options.nodes > 1) {
+        link_.reset(new Link(options.node, options.nodes));
+        segment_->shared().caller = caller_ = link_->caller();
+    }
     check(pse_bcs_bells_create(&bells_, options.ranks), "make the doorbells of ranks");
     std::copy_n(replay, options.replayed, segment_->replay());
     segment_->shared().pace = {options.slice, pse_clock()};
-    segment_->shared().sender = leader;
-    enter(leader);
-    announce(*segment_);
+    segment_->shared().sender = options.leader;
+    enter(options.leader);
+    if (segment_->is_single()) // Slices of several nodes are not held.
+        announce(*segment_);
 }
 
 Engine::Engine(pid_t process, int segment, int bells, uint32_t rank)
-    : segment_(new Segment(process, segment)), protocol_(*segment_, *this), transfer_(*segment_, rank)
+    : segment_(new Segment(process, segment)), protocol_(*segment_, *this), transfer_(*segment_, *this, rank)
 {
+    if (!segment_->is_single())
+        caller_ = open_file(process, segment_->shared().caller);
     check(pse_bcs_bells_attach(&bells_, process, bells), "open the doorbells of ranks");
     enter(rank);
 }
@@ -111,6 +108,8 @@ int Engine::try_reading()
 {
     uint64_t here;
     for (uint32_t rank = 0; rank < segment_->options().ranks; rank++) {
+        if (!segment_->is_here(rank))
+            continue;
         iovec local{&here, sizeof here}, remote{nullptr, 0};
         if (process_vm_readv(segment_->rank(rank).process.load(), &local, 1, &remote, 1, 0) < 0)
             return errno;
@@ -146,11 +145,16 @@ void Engine::begin()
     stop_event_ = eventfd(0, EFD_CLOEXEC);
     for (uint32_t rank = 0; rank < segment_->options().ranks; rank++)
         peers_.push_back(
-            rank == me_ ? -1
-                        : static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0)));
+            rank == me_ || !segment_->is_here(rank)
+                ? -1
+                : static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0)));
     watcher_ = start(&Engine::watch);
-    if (me_ == leader)
+    if (me_ == segment_->options().leader)
         strobes_ = start(&Engine::send_strobes);
+    if (!link_)
+        return;
+    node_thread_.reset(new NodeThread(*segment_, protocol_, *link_, me_));
+    nodes_ = start(&Engine::serve_nodes);
 }
 
 // Signals are for the program's own threads: a rank that waits is interrupted by them.
@@ -177,7 +181,7 @@ void Engine::leave()
         shared.sender = none;
         shared.armed.store(0);
     }
-    if (protocol_.may_begin() && protocol_.is_quiescent())
+    if (protocol_.may_begin())
         protocol_.settle();
 }
 
@@ -190,9 +194,11 @@ Engine::~Engine()
         futex_wake(segment_->shared().strobe);
         futex_wake(segment_->shared().permits);
     }
+    if (node_thread_)
+        node_thread_->stop();
     if (stop_event_ >= 0)
         eventfd_write(stop_event_, 1);
-    for (std::thread *thread : {&strobes_, &helper_, &watcher_})
+    for (std::thread *thread : {&strobes_, &helper_, &watcher_, &nodes_})
         if (thread->joinable())
             thread->join();
     for (int peer : peers_)
@@ -200,6 +206,8 @@ Engine::~Engine()
             close(peer);
     if (stop_event_ >= 0)
         close(stop_event_);
+    if (caller_ >= 0 && !link_)
+        close(caller_);
     pse_bcs_bells_close(bells_);
 }
 
@@ -216,6 +224,24 @@ void Engine::helper(uint32_t rank)
 uint64_t Engine::now()
 {
     return pse_clock();
+}
+
+void Engine::nodes()
+{
+    // A pipe that is full wakes it as well.
+    if (!segment_->shared().called.exchange(1) && write(caller_, "", 1) < 0 && errno != EAGAIN)
+        return;
+}
+
+void Engine::connect(const std::string &endpoints)
+{
+    link_->connect(endpoints);
+}
+
+// What talks to the leaders of other nodes.
+void Engine::serve_nodes()
+{
+    node_thread_->run();
 }
 
 void Engine::strobe()
@@ -236,8 +262,7 @@ void Engine::begin_slice()
     if (segment_->options().strict || !protocol_.may_begin())
         return strobe();
     protocol_.run_slice(0);
-    if (protocol_.is_quiescent())
-        protocol_.settle();
+    protocol_.settle();
 }
 
 bool Engine::has_room(bool collective) const
@@ -262,21 +287,28 @@ uint32_t Engine::allocate(bool collective)
     return protocol_.has_failed() ? none : protocol_.allocate(me_);
 }
 
+// Whether the receiver of a message, or a rank of its node, was blocked when that was last known.
+bool Engine::is_awaited(const Descriptor &send) const
+{
+    auto peer = static_cast<uint32_t>(send.peer);
+    return segment_->is_here(peer) ? segment_->rank(peer).blocked.load() : segment_->shared().elsewhere > 0;
+}
+
 // Non-blocking operations run no slice unless somebody is blocked on them; `background`: bytes are to move
 // meanwhile.
 uint32_t Engine::posted(uint32_t index, bool blocking, bool background)
 {
     const Descriptor &one = segment_->descriptor(index);
-    bool wanted =
-        one.kind == PSE_BCS_KIND_COLLECTIVE
-            ? segment_->shared().blocked > 0
-            : one.kind == PSE_BCS_KIND_SEND && segment_->rank(static_cast<uint32_t>(one.peer)).blocked.load();
+    const Shared &shared = segment_->shared();
+    bool wanted = one.kind == PSE_BCS_KIND_COLLECTIVE ? shared.blocked + shared.elsewhere > 0
+                                                      : one.kind == PSE_BCS_KIND_SEND && is_awaited(one);
+    bool goes_far = one.kind == PSE_BCS_KIND_SEND && !segment_->is_here(static_cast<uint32_t>(one.peer));
     protocol_.post(index);
     if (blocking || segment_->options().strict)
         return index;
     if (wanted)
         begin_slice();
-    else if (background)
+    else if (background || goes_far)
         strobe();
     return index;
 }
@@ -310,11 +342,10 @@ uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t ta
     one.reads_payload = bytes <= PSE_BCS_EAGER;
     if (one.reads_payload && bytes)
         std::memcpy(segment_->payload(index), data, bytes);
-    // Who sends a small message goes on at once, and does not run a slice because it blocks.
-    posted(index, blocking && !one.reads_payload, !one.reads_payload);
     if (one.reads_payload && !segment_->options().strict && !context.synchronous)
         one.sent = 1; // Its buffer is the owner's again.
-    return index;
+    // Who sends a small message goes on at once, and does not run a slice because it blocks.
+    return posted(index, blocking && !one.reads_payload, !one.reads_payload);
 }
 
 uint32_t Engine::receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking,
@@ -417,6 +448,7 @@ void Engine::come_back()
 {
     Lock lock(*this);
     Guard guard(lock);
+    keep_promise(guard);
     protocol_.unblock(me_);
     segment_->rank(me_).waits = Wait::idle;
 }
@@ -465,7 +497,8 @@ void Engine::move(uint32_t index)
     const Descriptor &one = segment_->descriptor(index);
     Shared &shared = segment_->shared();
     bool message = one.kind == PSE_BCS_KIND_RECEIVE;
-    bool small = message ? segment_->descriptor(one.match).reads_payload != 0 : one.bytes == 0;
+    bool small = message ? segment_->descriptor(one.match).reads_payload != 0
+                         : one.bytes == 0 && !segment_->collective(one.number).lasts;
     Call *call = message ? nullptr : &calls_[index]; // Its place doesn't move when others come and go.
     uint64_t bytes = message ? protocol_.chunk_of(one) : 0;
     if (!small)
@@ -486,6 +519,18 @@ void Engine::move(uint32_t index)
     if (call)
         segment_->descriptor(index).partial = reinterpret_cast<uint64_t>(call->partial.data());
     protocol_.finish(index, bytes);
+    if (!segment_->is_single())
+        protocol_.settle();
+}
+
+// Other nodes were told that this rank is blocked, and decide by that: it stays so until they have.
+void Engine::keep_promise(Guard &guard)
+{
+    while (segment_->shared().promised && segment_->rank(me_).blocked.load() && !protocol_.has_failed()) {
+        guard.unlock();
+        pse_clock_sleep_until(pse_clock() + 100000);
+        guard.lock();
+    }
 }
 
 // The rank is blocked until somebody wakes it: a slice runs first, and who is last decides what waits for
@@ -508,6 +553,7 @@ pse_bcs_outcome Engine::sleep(Guard &guard)
         seen = rang ? pse_bcs_bells_read(bells_, me_) : seen;
     }
     guard.lock();
+    keep_promise(guard);
     bool interrupted = mine.blocked.load();
     if (interrupted)
         protocol_.unblock(me_);
@@ -621,6 +667,8 @@ void Engine::help()
         Guard guard(lock);
         bool is_free = !mine.blocked.load() || mine.waits == Wait::away;
         bool worked = is_free && !protocol_.has_failed() && work();
+        if (worked)
+            protocol_.settle();
         guard.unlock();
         if (!worked)
             futex_wait(mine.helper, seen);
@@ -657,8 +705,7 @@ void Engine::send_strobes()
         if (protocol_.has_failed())
             continue;
         idle = protocol_.run_slice(deadline) ? 0 : idle + 1;
-        if (protocol_.is_quiescent())
-            protocol_.settle();
+        protocol_.settle();
         if (protocol_.needs_strobe() || (strict && idle < linger))
             shared.armed.store(1);
     }

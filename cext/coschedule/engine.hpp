@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "bells.h"
+#include "link.hpp"
 #include "monitor.hpp"
+#include "node_thread.hpp"
 #include "protocol.hpp"
 #include "segment.hpp"
 #include "strobe_timer.hpp"
@@ -39,8 +41,9 @@ struct Context {
 class Engine final : public Platform
 {
   public:
-    Engine(const Options &options, const pse_bcs_match *replay);  // Rank 0 makes the memory,
-    Engine(pid_t process, int segment, int bells, uint32_t rank); // the others open it.
+    // A node's leader makes the memory; `nodes` has the node of each rank, or nothing if there is one node.
+    Engine(const Options &options, const std::vector<uint32_t> &nodes, const pse_bcs_match *replay);
+    Engine(pid_t process, int segment, int bells, uint32_t rank); // The others open it.
     ~Engine() override;
 
     uint32_t me() const
@@ -63,6 +66,12 @@ class Engine final : public Platform
     {
         return monitor_;
     }
+    // Leaders of several nodes: where others reach this one; and reach all, in the order of nodes.
+    std::string endpoint() const
+    {
+        return link_->endpoint();
+    }
+    void connect(const std::string &endpoints);
     // All ranks have entered: watch over them.
     void begin();
     // Whether this process may read the memory of the others; 0 or the error's number.
@@ -126,12 +135,16 @@ class Engine final : public Platform
     void rank(uint32_t rank) override;
     void helper(uint32_t rank) override;
     void strobe() override;
+    void nodes() override;
 
   private:
     friend class Lock;
     void enter(uint32_t rank);
     uint32_t allocate(bool collective);
     uint32_t describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const void *data, uint64_t bytes);
+    bool is_awaited(const Descriptor &send) const;
+    void keep_promise(std::unique_lock<class Lock> &guard);
+    void serve_nodes();
     bool has_room(bool collective) const;
     uint32_t posted(uint32_t index, bool blocking, bool background);
     void begin_slice();
@@ -164,7 +177,10 @@ class Engine final : public Platform
     int stop_event_ = -1;
     StrobeTimer strobe_timer_, own_timer_;
     std::atomic<bool> stopping_{false};
-    std::thread strobes_, helper_, watcher_;
+    int caller_ = -1; // Wakes the leader's thread for other nodes.
+    std::unique_ptr<Link> link_;
+    std::unique_ptr<NodeThread> node_thread_; // Leaders of several nodes.
+    std::thread strobes_, helper_, watcher_, nodes_;
 };
 
 } // namespace pse::coschedule

@@ -157,6 +157,7 @@ void Protocol::unblock(uint32_t index)
     if (!rank.blocked.exchange(0))
         return;
     s_.shared().blocked--;
+    s_.shared().reported = 0;
     platform_.rank(index);
 }
 
@@ -167,6 +168,7 @@ void Protocol::make_ready(uint32_t index)
     one.state = State::ready;
     s_.push(rank.ready, index);
     s_.shared().moving++;
+    s_.shared().reported = 0;
     bool away = rank.waits == Wait::away;
     if (rank.blocked.load() && !away)
         unblock(one.owner);
@@ -198,7 +200,7 @@ bool Protocol::run_slice(uint64_t deadline)
     pse_bcs_slice record{};
     shared.begun.fetch_add(1);
     scheduled_ = collectives_ = 0;
-    record.slice = s_.options().strict ? shared.pace.slice_at(deadline) : shared.slice + 1;
+    record.slice = s_.options().strict ? shared.pace.slice_at(deadline) : shared.slice + s_.is_single();
     shared.slice = record.slice;
     record.begin = monitored || deadline ? platform_.now() : 0;
     if (deadline)
@@ -263,13 +265,14 @@ bool Protocol::exchange(pse_bcs_slice &record)
         for (uint32_t index; (index = s_.pop(one.posted)) != none;) {
             Descriptor &posted = s_.descriptor(index);
             posted.state = State::exchanged;
+            bool message = posted.kind == PSE_BCS_KIND_SEND;
+            bool away = message && !s_.is_here(static_cast<uint32_t>(posted.peer));
+            if (away || posted.kind == PSE_BCS_KIND_COLLECTIVE)
+                tell(News::posted, index, true);
             if (posted.kind == PSE_BCS_KIND_COLLECTIVE)
                 join(index, record);
-            else
-                s_.push(posted.kind == PSE_BCS_KIND_SEND
-                            ? s_.rank(static_cast<uint32_t>(posted.peer)).arrivals
-                            : one.receives,
-                        index);
+            else if (!away)
+                s_.push(message ? s_.rank(static_cast<uint32_t>(posted.peer)).arrivals : one.receives, index);
             record.np2pdem += posted.kind != PSE_BCS_KIND_COLLECTIVE;
         }
     }
@@ -312,6 +315,7 @@ void Protocol::join(uint32_t index, pse_bcs_slice &record)
     if (operation.arrived && !fits(operation, s_.descriptor(s_.part(one.number, first)), one))
         return fail(PSE_BCS_FAILURE_MISMATCH, first, one.owner);
     s_.part(one.number, one.owner) = index;
+    operation.lasts |= !one.reads_payload && one.bytes;
     one.held = 1;
     if (++operation.arrived == s_.options().ranks) {
         collectives_++;
@@ -325,7 +329,8 @@ void Protocol::begin_round(Collective &operation)
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         uint32_t index = s_.part(operation.number, rank);
         s_.descriptor(index).round = operation.round;
-        make_ready(index);
+        if (s_.is_here(rank))
+            make_ready(index);
     }
 }
 
@@ -445,7 +450,10 @@ void Protocol::finish_message(uint32_t index)
 void Protocol::let_go(uint32_t index)
 {
     s_.descriptor(index).held = 0;
-    if (s_.descriptor(index).state == State::done)
+    if (!s_.is_here(s_.descriptor(index).owner)) {
+        s_.descriptor(index).state = State::free;
+        tell(News::received, index, !s_.descriptor(index).sent);
+    } else if (s_.descriptor(index).state == State::done)
         collect(index);
     else
         complete(index);
@@ -459,6 +467,12 @@ void Protocol::finish_part(uint32_t index)
     one.state = State::moved;
     if (last_round && is_unread(one) && !s_.options().strict)
         complete(index);
+    tell(News::performed, index, operation.lasts || !last_round);
+    count_down(operation);
+}
+
+void Protocol::count_down(Collective &operation)
+{
     if (--operation.left)
         return;
     operation.round++;
@@ -474,7 +488,9 @@ void Protocol::end(Collective &operation)
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         uint32_t index = s_.part(operation.number, rank);
         s_.rank(rank).pending--;
-        if (s_.options().strict)
+        if (!s_.is_here(rank))
+            s_.descriptor(index).state = State::free;
+        else if (s_.options().strict)
             postpone(index, State::moved);
         else
             let_go(index);
@@ -484,12 +500,12 @@ void Protocol::end(Collective &operation)
 bool Protocol::is_quiescent() const
 {
     const Shared &shared = s_.shared();
-    if (shared.moving || shared.blocked + shared.left < s_.options().ranks)
+    if (shared.moving || shared.blocked + shared.left < s_.options().neighbours)
         return false;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
         if (s_.rank(rank).posted.head != none || s_.rank(rank).later.head != none)
             return false;
-    return shared.blocked > 0;
+    return shared.blocked > 0 || !s_.is_single();
 }
 
 bool Protocol::needs_strobe() const
@@ -502,14 +518,33 @@ bool Protocol::needs_strobe() const
 
 void Protocol::settle()
 {
-    Shared &shared = s_.shared();
-    shared.epoch++;
+    if (!s_.is_single()) {
+        if (wants_nodes())
+            platform_.nodes();
+    } else if (is_quiescent() && !decide()) {
+        fail(s_.shared().left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
+    }
+}
+
+// All ranks are blocked: says whether anything goes on.
+bool Protocol::decide()
+{
+    s_.shared().epoch++;
     uint32_t decided = 0;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
         decided += match(rank, true);
-    if (decided || release_testers())
-        return;
-    fail(shared.left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
+    return decided || release_testers();
+}
+
+bool Protocol::has_testers() const
+{
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        const Rank &one = s_.rank(rank);
+        bool chooses = one.waits == Wait::one && one.first != none;
+        if (one.blocked.load() && (one.waits == Wait::away || one.waits == Wait::test || chooses))
+            return true;
+    }
+    return false;
 }
 
 bool Protocol::release_testers()
@@ -543,6 +578,8 @@ void Protocol::fail(pse_bcs_failure failure, uint32_t culprit, uint32_t other)
     shared.culprit = culprit;
     shared.other = other;
     shared.failure.store(failure);
+    if (!s_.is_single())
+        platform_.nodes();
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
         unblock(rank);
 }

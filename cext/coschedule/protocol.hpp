@@ -6,12 +6,22 @@
 // and time is the platform's: that makes it the same code for real ranks and for simulated ones.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "segment.hpp"
 
 namespace pse::coschedule
 {
+
+// What a node tells all others in a slice, before its records.
+struct NodeState {
+    uint64_t slice;
+    uint64_t records; // For any node.
+    uint32_t blocked, left;
+    uint32_t quiescent; // All its ranks are blocked or have left.
+    uint32_t decides;   // Something goes on there if that is so on all nodes.
+};
 
 // What real ranks and simulated ones have in different ways: a clock, other nodes, and how somebody is woken.
 class Platform
@@ -24,6 +34,9 @@ class Platform
     virtual void rank(uint32_t rank) = 0;   // It is no longer blocked.
     virtual void helper(uint32_t rank) = 0; // It computes, and bytes can be moved for it.
     virtual void strobe() = 0;              // A slice is to begin at the next boundary.
+    virtual void nodes() // A slice is to begin on all nodes; never called where there is one.
+    {
+    }
 };
 
 class Protocol
@@ -44,13 +57,27 @@ class Protocol
     // One slice; `deadline` is when it had to begin, 0: it begins because a rank blocked.  Says whether there
     // was anything to do.
     bool run_slice(uint64_t deadline);
-    // What only happens when all ranks are blocked: wildcards and tests are decided, a deadlock is found.
+    // If all ranks are blocked: wildcards and tests are decided, a deadlock is found.
     void settle();
     bool is_quiescent() const;
     bool may_begin() const
     {
         return s_.shared().begun.load() < s_.shared().allowed.load();
     }
+
+    // A slice of several nodes (node_slices.cpp).  Whether one is wanted;
+    bool wants_nodes() const;
+    // what this node has for each other one, and its own state;
+    NodeState begin_nodes(std::vector<std::string> &messages);
+    // and what all had for this one.  The states are in the order of nodes, as are messages.
+    void end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages);
+    void call_nodes()
+    {
+        platform_.nodes();
+    }
+    // What ranks of this node wait for, as others are told when the layer fails, and as they take it.
+    std::string waits() const;
+    void apply(const std::string &message);
 
     // What the rank waits for from now on; says whether any of it isn't done.
     bool await(uint32_t rank, const std::vector<uint32_t> &requests);
@@ -97,6 +124,13 @@ class Protocol
     void begin_round(Collective &operation);
     void end(Collective &operation);
     bool release_testers();
+    bool has_testers() const;
+    bool decide();
+    bool can_decide() const;
+    void tell(News news, uint32_t index, bool urgent);
+    void write(const Record &record, std::vector<std::string> &messages) const;
+    void take(const Record &record, const std::string &message, size_t &at);
+    void count_down(Collective &operation);
     void note_slice(const pse_bcs_slice &record);
     void collect(uint32_t index);
 

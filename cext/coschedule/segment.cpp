@@ -20,6 +20,9 @@ namespace pse::coschedule
 namespace
 {
 
+// A descriptor is told at most so often before its owner may use it again.
+constexpr size_t records_of_descriptor = 8;
+
 constexpr uint64_t magic = 0x3173636265737000; // "\0psebcs1"
 
 [[noreturn]] void fail(const char *what)
@@ -41,6 +44,9 @@ size_t Segment::place(uintptr_t base, const Options &options)
     slices_ = take_room<pse_bcs_slice>(base, at, options.monitored);
     matches_ = take_room<pse_bcs_match>(base, at, options.logged);
     replay_ = take_room<pse_bcs_match>(base, at, options.replayed);
+    size_t elsewhere = options.nodes > 1;
+    records_ = take_room<Record>(base, at, elsewhere * table * records_of_descriptor);
+    fetches_ = take_room<Fetch>(base, at, elsewhere * options.ranks * fetches);
     payloads_ = take_room<uint8_t>(base, at, table * PSE_BCS_EAGER);
     return at;
 }
@@ -58,7 +64,7 @@ void Segment::map(size_t bytes)
     shared_ = static_cast<Shared *>(base);
 }
 
-Segment::Segment(const Options &options)
+Segment::Segment(const Options &options, const std::vector<uint32_t> &nodes)
 {
     file_ = memfd_create("pse-coschedule", MFD_CLOEXEC);
     size_t bytes = place(0, options);
@@ -73,7 +79,9 @@ Segment::Segment(const Options &options)
     for (uint32_t rank = 0; rank < options.ranks; rank++) {
         new (&ranks_[rank]) Rank{};
         ranks_[rank].call = none;
-        for (uint32_t slot = 0; slot < options.table; slot++)
+        ranks_[rank].node = nodes.empty() ? options.node : nodes[rank];
+        shared_->options.neighbours += is_here(rank);
+        for (uint32_t slot = 0; is_here(rank) && slot < options.table; slot++)
             push(ranks_[rank].free, rank * options.table + slot);
     }
     shared_->magic = magic;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "abi_coschedule.h"
 #include "pace.hpp"
@@ -21,15 +22,17 @@ constexpr uint32_t in_flight = 64; // Collective operations that may be under wa
 
 struct Options {
     uint32_t ranks;
-    uint32_t table;     // Descriptors of each rank.
-    uint32_t strict;    // Slices begin at their time only.
-    uint32_t ordered;   // Wildcards are decided when all ranks are blocked.
-    uint64_t slice;     // ns, at first
-    uint64_t chunk;     // The most bytes of a message that are moved in such a slice.
-    uint32_t adapted;   // Slices of which too many come late become longer.
-    uint32_t monitored; // Slices that the ring keeps; 0: slices aren't monitored.
-    uint32_t logged;    // Decisions that the schedule keeps.
-    uint32_t replayed;  // Decisions that are known beforehand.
+    uint32_t table;                      // Descriptors of each rank.
+    uint32_t strict;                     // Slices begin at their time only.
+    uint32_t ordered;                    // Wildcards are decided when all ranks are blocked.
+    uint64_t slice;                      // ns, at first
+    uint64_t chunk;                      // The most bytes of a message that are moved in such a slice.
+    uint32_t adapted;                    // Slices of which too many come late become longer.
+    uint32_t monitored;                  // Slices that the ring keeps; 0: slices aren't monitored.
+    uint32_t logged;                     // Decisions that the schedule keeps.
+    uint32_t replayed;                   // Decisions that are known beforehand.
+    uint32_t nodes = 1, node = 0;        // Of the communicator; and which one this memory is of.
+    uint32_t leader = 0, neighbours = 0; // The lowest of the node's ranks, and how many it has.
 };
 
 enum class State : uint32_t { free, posted, exchanged, ready, moving, moved, done };
@@ -37,6 +40,11 @@ enum class State : uint32_t { free, posted, exchanged, ready, moving, moved, don
 // A first-in, first-out list of descriptors through their field `next`.
 struct List {
     uint32_t head = none, tail = none;
+};
+
+// A piece of a buffer.
+struct Piece {
+    uint64_t offset, bytes;
 };
 
 struct Descriptor {
@@ -88,6 +96,7 @@ struct Rank {
     uint32_t first;       // Wait::one: the least place of a request that is done, or none;
     uint32_t answer;      // that place as it is told to the program.
     uint32_t has_helper;
+    uint32_t node;
     uint64_t sequence;
     uint64_t collectives; // How many it has posted.
     uint64_t pending;     // Those of them that are under way.
@@ -100,8 +109,27 @@ struct Collective {
     uint32_t kind;
     int32_t root;
     uint64_t bytes;
-    uint32_t arrived, left, round, rounds, used, reserved;
+    uint32_t arrived, left, round, rounds, used,
+        lasts; // lasts: bytes stay where they are until all have them.
 };
+
+// What other nodes are told in the next slice.
+enum class News : uint32_t { posted, received, performed, waits, full };
+
+struct Record {
+    News news;
+    uint32_t index; // Of a descriptor, which is the same on all nodes; full: a rank.
+    uint64_t value; // performed: the descriptor's `partial`.
+};
+
+// Bytes out of the memory of a rank of another node, asked for by a thread of a rank of this one.
+struct Fetch {
+    enum State : uint32_t { free, claimed, asked, sent, done };
+    std::atomic<uint32_t> state; // Futex.
+    uint32_t owner;
+    uint64_t address, into, bytes;
+};
+constexpr uint32_t fetches = 2; // Of each rank: its own thread's and its helper's.
 
 struct Shared {
     uint64_t magic;
@@ -124,13 +152,22 @@ struct Shared {
     Pace pace;
     uint64_t logged, recorded; // Decisions and slices so far.
     uint64_t timed, late;      // Slices that had a time; those of them that came late.
+    // Several nodes:
+    int32_t caller;               // The leader's end of the pipe that wakes its thread for other nodes.
+    std::atomic<uint32_t> called; // It has been woken.
+    uint64_t told_nodes;          // How many records there are for other nodes.
+    uint32_t urgent;              // Somebody waits for them.
+    uint32_t reported;            // Others know that all ranks here are blocked, and nothing has changed.
+    uint32_t promised;            // They rely on it until the slice ends.
+    uint32_t elsewhere;           // Ranks of other nodes that were blocked in the last slice.
 };
 
 // The memory file and where things lie in it.
 class Segment
 {
   public:
-    Segment(const Options &options);        // Makes it; throws std::system_error.
+    // Makes it, with the node of each rank if there are several; throws std::system_error.
+    Segment(const Options &options, const std::vector<uint32_t> &nodes = {});
     Segment(pid_t process, int descriptor); // Opens that of another process.
     ~Segment();
     Segment(const Segment &) = delete;
@@ -177,6 +214,34 @@ class Segment
         return matches_;
     }
 
+    Record *records() const
+    {
+        return records_;
+    }
+    Fetch &fetch(uint32_t index) const
+    {
+        return fetches_[index];
+    }
+    bool is_here(uint32_t rank) const
+    {
+        return ranks_[rank].node == options().node;
+    }
+    // What the payload of a descriptor begins with: the pieces for each rank;
+    uint64_t table_bytes(const Descriptor &one) const
+    {
+        bool has_table = one.operation == PSE_BCS_SCATTER || one.operation == PSE_BCS_ALLTOALL;
+        return one.kind == PSE_BCS_KIND_COLLECTIVE && has_table ? options().ranks * sizeof(Piece) : 0;
+    }
+    // and all that others read of it.
+    uint64_t payload_bytes(const Descriptor &one) const
+    {
+        return table_bytes(one) + (one.reads_payload ? one.bytes : 0);
+    }
+    bool is_single() const
+    {
+        return options().nodes == 1;
+    }
+
     pse_bcs_match *replay() const
     {
         return replay_;
@@ -204,6 +269,8 @@ class Segment
     pse_bcs_slice *slices_ = nullptr;
     pse_bcs_match *matches_ = nullptr;
     pse_bcs_match *replay_ = nullptr;
+    Record *records_ = nullptr;
+    Fetch *fetches_ = nullptr;
     uint8_t *payloads_ = nullptr;
 };
 

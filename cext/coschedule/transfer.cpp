@@ -7,6 +7,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "shared_memory.hpp"
+
 namespace pse::coschedule
 {
 namespace
@@ -14,15 +16,12 @@ namespace
 
 // The most elements of one call of MPI_Reduce_local.
 constexpr uint64_t most_elements = 1u << 30;
+// ns after which who waits for another node looks whether the layer has failed.
+constexpr uint64_t look_interval = 50000000;
 
 uint8_t *at(uint64_t address)
 {
     return reinterpret_cast<uint8_t *>(address);
-}
-
-bool has_table(uint32_t operation)
-{
-    return operation == PSE_BCS_SCATTER || operation == PSE_BCS_ALLTOALL;
 }
 
 } // namespace
@@ -42,8 +41,33 @@ void Reduction::combine(const void *from, void *into, uint64_t bytes) const
     }
 }
 
+// The leader's thread for other nodes fetches it, and writes it into this rank's memory.
+void Transfer::read_elsewhere(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const
+{
+    uint32_t index = me_ * fetches, expected = Fetch::free;
+    while (!s_.fetch(index).state.compare_exchange_strong(expected, Fetch::claimed)) {
+        index = me_ * fetches + (index + 1) % fetches;
+        expected = Fetch::free;
+    }
+    Fetch &fetch = s_.fetch(index);
+    fetch.owner = rank;
+    fetch.address = address;
+    fetch.into = reinterpret_cast<uint64_t>(into);
+    fetch.bytes = bytes;
+    fetch.state.store(Fetch::asked);
+    platform_.nodes();
+    for (uint32_t state; (state = fetch.state.load()) != Fetch::done;) {
+        if (s_.shared().failure.load() != PSE_BCS_FAILURE_NONE)
+            throw std::system_error(ECONNABORTED, std::generic_category(), "read another node's memory");
+        futex_wait(fetch.state, state, look_interval);
+    }
+    fetch.state.store(Fetch::free);
+}
+
 void Transfer::read_memory(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const
 {
+    if (!s_.is_here(rank))
+        return bytes ? read_elsewhere(rank, address, into, bytes) : void();
     if (rank == me_) {
         std::memmove(into, at(address), bytes);
         return;
@@ -64,11 +88,8 @@ void Transfer::read(const Descriptor &source, uint64_t offset, void *into, uint6
     if (!bytes)
         return;
     auto index = static_cast<uint32_t>(&source - &s_.descriptor(0));
-    uint64_t table = has_table(source.operation) && source.kind == PSE_BCS_KIND_COLLECTIVE
-                         ? s_.options().ranks * sizeof(Piece)
-                         : 0;
     if (source.reads_payload)
-        std::memcpy(into, s_.payload(index) + table + offset, bytes);
+        std::memcpy(into, s_.payload(index) + s_.table_bytes(source) + offset, bytes);
     else
         read_memory(source.owner, source.address + offset, into, bytes);
 }
@@ -86,7 +107,7 @@ const Descriptor &Transfer::part_of(const Descriptor &mine, uint32_t rank) const
 // What `source` has for a rank: its whole buffer, or what the table in its payload says.
 Piece Transfer::piece_of(const Descriptor &source, uint32_t rank) const
 {
-    if (!has_table(source.operation))
+    if (!s_.table_bytes(source))
         return {0, source.bytes};
     auto index = static_cast<uint32_t>(&source - &s_.descriptor(0));
     Piece piece;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "segment.hpp"
+#include "protocol.hpp"
 
 namespace pse::coschedule
 {
@@ -19,11 +19,6 @@ struct Reduction {
     void combine(const void *from, void *into, uint64_t bytes) const;
 };
 
-// A piece of a buffer: entries of the table that a descriptor's payload begins with, one for each rank.
-struct Piece {
-    uint64_t offset, bytes;
-};
-
 // What the owner of a collective descriptor knows of its call and others need not.
 struct Call {
     Reduction reduction;
@@ -34,7 +29,8 @@ struct Call {
 class Transfer
 {
   public:
-    Transfer(const Segment &segment, uint32_t rank) : s_(segment), me_(rank)
+    Transfer(const Segment &segment, Platform &platform, uint32_t rank)
+        : s_(segment), platform_(platform), me_(rank)
     {
     }
 
@@ -46,6 +42,7 @@ class Transfer
 
   private:
     void read(const Descriptor &source, uint64_t offset, void *into, uint64_t bytes) const;
+    void read_elsewhere(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const;
     void read_memory(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const;
     const Descriptor &part_of(const Descriptor &mine, uint32_t rank) const;
     Piece piece_of(const Descriptor &source, uint32_t rank) const;
@@ -58,6 +55,7 @@ class Transfer
     Piece piece_of_rank(const Descriptor &part, const Call &call, uint32_t rank) const;
 
     const Segment &s_;
+    Platform &platform_;
     uint32_t me_;
 };
 

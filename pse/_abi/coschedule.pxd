@@ -43,6 +43,7 @@ cdef extern from "abi_coschedule.h" nogil:
         PSE_BCS_NONE
         PSE_BCS_PLACE
         PSE_BCS_EAGER
+        PSE_BCS_ENDPOINT
         PSE_BCS_WHOLE
         PSE_BCS_BARRIER
         PSE_BCS_BCAST

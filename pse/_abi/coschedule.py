@@ -14,6 +14,7 @@ NONE = 0xFFFFFFFF  # No rank, descriptor, operation.
 # Variable of the environment: the socket of the stepper that ranks tell of their layers.
 STEPPER = "PSE_BCS_STEP"
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
+ENDPOINT_BYTES = 64  # Where a node is reached: so many bytes.
 
 # A step of a simulated rank's program.
 ACT_DTYPE = np.dtype(

@@ -14,17 +14,20 @@ from mpi4py import MPI
 
 from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective
 from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, meaning_of, pieces_of, span_of
-from pse.coschedule._coschedule import Engine
 from pse.coschedule._errors import failure_of
+from pse.coschedule._layer import make_engine, nodes_of
 from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
 from pse.coschedule._requests import Outcomes, Request, check_pieces, fill
-from pse.errors import RunError, UsageError
+from pse.errors import UsageError
 from pse.files import draft_file
 from pse.text import time_text
 
 _ANY: Final = -1
 _BYTES_PER_NS: Final = 6
 """What a core copies from another process's memory in half the time of a slice, roughly."""
+_SLICE: Final = 500_000
+_FAR_SLICE: Final = 1_000_000
+"""ns of a time slice if nothing else is said: on one node and on several."""
 _KEPT: Final = 16384
 """Slices that EMDS keeps if nothing else is said."""
 _numbers = itertools.count()
@@ -49,46 +52,14 @@ def _reduce_local() -> int:
     return ctypes.cast(source.MPI_Reduce_local, ctypes.c_void_p).value or 0
 
 
-def _make_engine(comm: MPI.Comm, options: dict[str, Any]) -> Engine:
-    """Share one memory file among the ranks of a node: rank 0 makes it, the others open it."""
-    place = np.zeros(4, np.int64)
-    engine = Engine(ranks=comm.size, **options) if comm.rank == 0 else None
-    if engine is not None:
-        place[:] = os.getpid(), *engine.files(), engine.shortest_slice() if options["strict"] else 0
-    comm.Bcast(place)
-    process, segment, bells, shortest = place.tolist()
-    _check_pace(options["slice"], shortest)
-    if engine is None:
-        engine = Engine(process, segment, bells, comm.rank)
-    comm.Barrier()
-    refused = np.array([engine.try_reading()], np.int32)
-    comm.Allreduce(MPI.IN_PLACE, refused, MPI.MAX)
-    if refused[0]:
-        raise RunError(
-            f"ranks may not read each other's memory: {os.strerror(int(refused[0]))}",
-            help="the kernel (kernel.yama.ptrace_scope) or the container (capability SYS_PTRACE) forbids it",
-        )
-    engine.begin()
-    return engine
-
-
 def _check_slice(seconds: float) -> int:
     length = round(seconds * 1e9)
     if length < SHORTEST_SLICE:
         raise UsageError(
             f"a time slice of {time_text(length)} is too short: the shortest is {time_text(SHORTEST_SLICE)}",
-            help="the default, 500 µs, suits most machines",
+            help="the default, 500 µs on one node and 1 ms on several, suits most machines",
         )
     return length
-
-
-def _check_pace(length: int, shortest: int) -> None:
-    if length < shortest:
-        raise UsageError(
-            f"time slices of {time_text(length)} are too short for this machine: the shortest that works is "
-            f"{time_text(shortest)}",
-            help="a slice begins at its time only if a core is free then, or SCHED_FIFO is permitted",
-        )
 
 
 def _sorted(schedule: "np.ndarray[Any, Any] | None") -> bytes:
@@ -110,21 +81,20 @@ def _in_folder(folder: str, name: str) -> Path:
 class Comm:
     """A communicator of coscheduled ranks: their operations are matched and moved in slices.
 
-    The methods are those of `mpi4py.MPI.Comm` for buffers, so that a program changes one line.  All ranks of
-    `comm` are on one node.
+    The methods are those of `mpi4py.MPI.Comm` for buffers, so that a program changes one line.
 
     Parameters
     ----------
     comm : MPI.Intracomm, optional
-        Ranks of one node; all of MPI.COMM_WORLD's if it isn't given.
+        The ranks; all of MPI.COMM_WORLD's if it isn't given.
     slice : float, optional
-        Seconds of a time slice, at least 100 µs.
+        Seconds of a time slice, at least 100 µs; 500 µs if it isn't given, and 1 ms on several nodes.
     adapt : bool, optional
         Slices become longer where more than 1 % of them begin late; not in a replay.
     mode : {"early", "strict"}, optional
         "early": a slice begins as soon as a rank blocks, and at its time only where bytes move while ranks
         compute.  "strict": at its time only, as in the paper: an operation posted in slice i is scheduled in
-        slice i + 1, and its ranks go on when slice i + 2 begins.
+        slice i + 1, and its ranks go on when slice i + 2 begins; only on one node.
     ordered : bool, optional
         Receives from any rank, and tests, are decided when all ranks are blocked: then they depend on the
         program alone, not on timing.  False: as soon as something matches.
@@ -139,14 +109,15 @@ class Comm:
     schedule : int, optional
         The last so many decisions are kept for `schedule`.
     replay : ndarray, optional
-        What `schedule` gave in an earlier run, whole: everything is decided as it was then.  Rank 0's counts.
+        What `schedule` gave in an earlier run, whole: everything is decided as it was then.  That of the
+        lowest rank of each node counts.
 
     Raises
     ------
     UsageError
-        The slice is too short, as such or for this machine, or the ranks are on several nodes.
+        The slice is too short, as such or for this machine, or slices of several nodes are to be strict.
     RunError
-        The system doesn't let ranks read each other's memory.
+        The system doesn't let ranks read each other's memory, or nodes don't reach each other.
 
     Attributes
     ----------
@@ -174,7 +145,7 @@ class Comm:
         self,
         comm: MPI.Comm | None = None,
         *,
-        slice: float = 500e-6,
+        slice: float | None = None,
         adapt: bool = True,
         mode: Literal["early", "strict"] = "early",
         ordered: bool = True,
@@ -186,10 +157,11 @@ class Comm:
     ) -> None:
         if mode not in ("early", "strict"):
             raise UsageError(f"the mode is {mode!r}; it must be early or strict")
-        length = _check_slice(slice)
+        given = None if slice is None else _check_slice(slice)
         self._parent = (comm or MPI.COMM_WORLD).Dup()
         self.rank, self.size = self._parent.rank, self._parent.size
-        self._require_one_node()
+        beside, nodes = nodes_of(self._parent)
+        length = given or (_FAR_SLICE if nodes.any() else _SLICE)
         self._reduce_local = _reduce_local()
         kept = emds or (_KEPT if EMDS in os.environ else 0)
         self._options: dict[str, Any] = {
@@ -197,22 +169,14 @@ class Comm:
             "chunk": length * _BYTES_PER_NS, "adapted": adapt and replay is None, "monitored": kept,
             "logged": schedule, "replay": _sorted(replay),
         }  # fmt: skip
-        self._engine = _make_engine(self._parent, self._options)
+        self._engine = make_engine(self._parent, beside, nodes, self._options)
+        self._node = int(nodes[self.rank]) if beside.rank == 0 else None
+        beside.Free()
         self._is_free = False
         self._number = next(_numbers)
         self._is_monitored = mmds or MMDS in os.environ
         if self._is_monitored:
             self._engine.begin_monitor(RESOLUTION)
-
-    def _require_one_node(self) -> None:
-        node = self._parent.Split_type(MPI.COMM_TYPE_SHARED)
-        ranks = node.size
-        node.Free()
-        if ranks < self.size:
-            raise UsageError(
-                f"{self.size} ranks are on several nodes: {ranks} of them on rank {self.rank}'s",
-                help="make one of the ranks of a node: comm.Split_type(MPI.COMM_TYPE_SHARED)",
-            )
 
     def __enter__(self) -> Self:
         return self
@@ -243,9 +207,10 @@ class Comm:
             self._engine.end_monitor()
         if self._is_monitored and (folder := os.environ.get(MMDS)):
             self.report().save(_in_folder(folder, f"mmds-{self._number}-{self.rank}.npz"))
-        if self.rank == 0 and (folder := os.environ.get(EMDS)):
+        if self._node is not None and (folder := os.environ.get(EMDS)):
+            name = f"emds-{self._number}.npy" if self._node == 0 else f"emds-{self._number}-{self._node}.npy"
             with (
-                draft_file(_in_folder(folder, f"emds-{self._number}.npy")) as draft,
+                draft_file(_in_folder(folder, name)) as draft,
                 open(draft, "wb") as file,
             ):
                 np.save(file, self.slices(), allow_pickle=False)

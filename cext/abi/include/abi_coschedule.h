@@ -13,6 +13,7 @@
 #define PSE_BCS_STEPPER "PSE_BCS_STEP"
 #define PSE_BCS_PLACE 256 /* Bytes for file and line of a call, with the zero at their end. */
 #define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
+#define PSE_BCS_ENDPOINT 64 /* Where a node is reached: so many bytes. */
 
 /* Arrays up to so many bytes are reduced whole by every rank that needs the result. */
 #define PSE_BCS_WHOLE 16384

@@ -1,0 +1,264 @@
+#include "node_thread.hpp"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "clock.h"
+#include "shared_memory.hpp"
+
+namespace pse::coschedule
+{
+namespace
+{
+
+constexpr size_t piece_bytes = 1 << 18;
+constexpr size_t most_queued = 1 << 20; // So that slices needn't wait behind much else.
+constexpr int farewell_ms = 1000;
+
+template <class Part> std::string bytes_of(const Part &part)
+{
+    return {reinterpret_cast<const char *>(&part), sizeof part};
+}
+
+template <class Part> Part part_of(const std::string &bytes)
+{
+    Part part;
+    std::memcpy(static_cast<void *>(&part), bytes.data(), sizeof part);
+    return part;
+}
+
+// Between this process and a rank's memory; false: that rank is gone.
+bool copy(bool into_rank, const Rank &rank, uint64_t address, void *here, size_t bytes)
+{
+    iovec local{here, bytes}, remote{reinterpret_cast<void *>(address), bytes};
+    auto routine = into_rank ? process_vm_writev : process_vm_readv;
+    for (size_t done = 0; done < bytes;) {
+        ssize_t moved = routine(rank.process.load(), &local, 1, &remote, 1, 0);
+        if (moved <= 0)
+            return false;
+        done += static_cast<size_t>(moved);
+        local = {static_cast<uint8_t *>(here) + done, bytes - done};
+        remote = {reinterpret_cast<void *>(address + done), bytes - done};
+    }
+    return true;
+}
+
+} // namespace
+
+using Guard = std::unique_lock<SegmentLock>;
+
+NodeThread::NodeThread(Segment &segment, Protocol &protocol, Link &link, uint32_t rank)
+    : s_(segment), protocol_(protocol), link_(link), lock_(segment.shared(), protocol, rank),
+      came_(segment.options().nodes), requests_(segment.options().nodes), parting_(segment.options().nodes),
+      gone_(segment.options().nodes)
+{
+}
+
+void NodeThread::stop()
+{
+    stopping_.store(true);
+    protocol_.call_nodes();
+}
+
+void NodeThread::run()
+{
+    bool busy = false;
+    while (!stopping_.load()) {
+        link_.wait(*this, busy ? 0 : -1);
+        s_.shared().called.store(0);
+        take_part();
+        ask();
+        busy = serve();
+    }
+    say_farewell();
+    for (uint32_t node = 0; node < s_.options().nodes; node++)
+        for (int left = farewell_ms; link_.queued(node) && left > 0; left--)
+            link_.wait(*this, 1);
+}
+
+void NodeThread::take_part()
+{
+    Guard guard(lock_);
+    announce_failure();
+    if (s_.rank(s_.options().leader).left)
+        say_farewell();
+    auto came = [](const auto &messages) { return !messages.empty(); };
+    while (!protocol_.has_failed()) {
+        if (!begun_ && (protocol_.wants_nodes() || std::any_of(came_.begin(), came_.end(), came)))
+            begin();
+        if (!begun_ || !is_complete())
+            break;
+        end();
+    }
+    announce_failure();
+}
+
+void NodeThread::begin()
+{
+    if (std::find(gone_.begin(), gone_.end(), true) != gone_.end())
+        return protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
+    std::vector<std::string> messages;
+    states_.assign(s_.options().nodes, {});
+    begun_at_ = pse_clock();
+    NodeState &mine = states_[s_.options().node];
+    mine = protocol_.begin_nodes(messages);
+    for (uint32_t node = 0; node < s_.options().nodes; node++)
+        if (node != s_.options().node)
+            link_.post(node, slice, bytes_of(mine) + messages[node]);
+    begun_ = true;
+}
+
+bool NodeThread::is_complete() const
+{
+    for (uint32_t node = 0; node < s_.options().nodes; node++)
+        if (node != s_.options().node && came_[node].empty())
+            return false;
+    return true;
+}
+
+void NodeThread::end()
+{
+    std::vector<std::string> messages(s_.options().nodes);
+    for (uint32_t node = 0; node < s_.options().nodes; node++) {
+        if (node == s_.options().node)
+            continue;
+        states_[node] = part_of<NodeState>(came_[node].front());
+        messages[node] = came_[node].front().substr(sizeof(NodeState));
+        came_[node].pop_front();
+    }
+    begun_ = false;
+    s_.shared().timed++;
+    s_.shared().late += pse_clock() - begun_at_ > s_.options().slice;
+    protocol_.end_nodes(states_, messages);
+}
+
+void NodeThread::tell_all(Kind kind, const std::string &bytes)
+{
+    for (uint32_t node = 0; node < s_.options().nodes; node++)
+        if (node != s_.options().node)
+            link_.post(node, kind, bytes);
+}
+
+void NodeThread::announce_failure()
+{
+    if (!protocol_.has_failed() || failure_told_)
+        return;
+    failure_told_ = true;
+    const Shared &shared = s_.shared();
+    tell_all(failure,
+             bytes_of(Failure{shared.failure.load(), shared.culprit, shared.other}) + protocol_.waits());
+}
+
+void NodeThread::hear_failure(const std::string &bytes)
+{
+    Guard guard(lock_);
+    failure_told_ = true;
+    if (protocol_.has_failed())
+        return;
+    auto said = part_of<Failure>(bytes);
+    protocol_.apply(bytes.substr(sizeof said));
+    protocol_.fail(static_cast<pse_bcs_failure>(said.kind), said.culprit, said.other);
+}
+
+void NodeThread::say_farewell()
+{
+    if (!farewell_told_)
+        tell_all(farewell, {});
+    farewell_told_ = true;
+}
+
+void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
+{
+    if (kind == slice) {
+        came_[node].push_back(bytes);
+    } else if (kind == request) {
+        requests_[node].push_back(part_of<Request>(bytes));
+    } else if (kind == piece) {
+        place(bytes);
+    } else if (kind == failure) {
+        hear_failure(bytes);
+    } else {
+        parting_[node] = true;
+    }
+}
+
+// Its leader has ended: it said so, or has died.
+void NodeThread::lost(uint32_t node)
+{
+    gone_[node] = true;
+    requests_[node].clear();
+    Guard guard(lock_);
+    uint32_t leader = 0;
+    while (s_.rank(leader).node != node)
+        leader++;
+    if (!parting_[node])
+        protocol_.fail(PSE_BCS_FAILURE_DEAD, leader, none);
+    else if (begun_)
+        protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
+}
+
+// What ranks of this node want of other nodes' memory.
+void NodeThread::ask()
+{
+    for (uint32_t index = 0; index < s_.options().ranks * fetches; index++) {
+        Fetch &fetch = s_.fetch(index);
+        if (fetch.state.load() != Fetch::asked)
+            continue;
+        fetch.state.store(Fetch::sent);
+        link_.post(s_.rank(fetch.owner).node, request,
+                   bytes_of(Request{index, fetch.owner, fetch.address, fetch.bytes, 0}));
+    }
+}
+
+// Whether there is more to do at once.
+bool NodeThread::serve()
+{
+    bool more = false;
+    for (uint32_t node = 0; node < s_.options().nodes; node++)
+        if (!requests_[node].empty() && link_.queued(node) < most_queued) {
+            serve_piece(node, requests_[node].front());
+            if (requests_[node].front().done == requests_[node].front().bytes)
+                requests_[node].pop_front();
+            more |= !requests_[node].empty() && link_.queued(node) < most_queued;
+        }
+    return more;
+}
+
+void NodeThread::serve_piece(uint32_t node, Request &wanted)
+{
+    size_t bytes = std::min<uint64_t>(piece_bytes, wanted.bytes - wanted.done);
+    std::string answer = bytes_of(wanted);
+    answer.resize(sizeof wanted + bytes);
+    if (!copy(false, s_.rank(wanted.owner), wanted.address + wanted.done, answer.data() + sizeof wanted,
+              bytes)) {
+        Guard guard(lock_);
+        wanted.done = wanted.bytes;
+        return protocol_.fail(PSE_BCS_FAILURE_DEAD, wanted.owner, none);
+    }
+    wanted.done += bytes;
+    link_.post(node, piece, answer);
+}
+
+void NodeThread::place(const std::string &bytes)
+{
+    auto wanted = part_of<Request>(bytes);
+    Fetch &fetch = s_.fetch(wanted.fetch);
+    uint32_t rank = wanted.fetch / fetches;
+    if (protocol_.has_failed())
+        return;
+    size_t count = bytes.size() - sizeof wanted;
+    if (!copy(true, s_.rank(rank), fetch.into + wanted.done, const_cast<char *>(bytes.data() + sizeof wanted),
+              count)) {
+        Guard guard(lock_);
+        return protocol_.fail(PSE_BCS_FAILURE_DEAD, rank, none);
+    }
+    if (wanted.done + count < wanted.bytes)
+        return;
+    futex_wake(fetch.state); // From sent to done.
+}
+
+} // namespace pse::coschedule

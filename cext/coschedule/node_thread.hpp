@@ -1,0 +1,64 @@
+// The thread of a node's leader that takes part in the slices of several nodes.
+//
+// Whoever wants a slice sends its message for it to all other nodes; who gets one sends its own; when all
+// have come, the slice is over, on every node with the same outcome.  So the first message is the strobe, the
+// last one the microstrobe, and there are no slices while nobody wants one.  Large messages go meanwhile:
+// who receives one asks the node that has it for a piece in each slice.
+#pragma once
+
+#include <atomic>
+#include <deque>
+
+#include "link.hpp"
+#include "protocol.hpp"
+#include "segment_lock.hpp"
+
+namespace pse::coschedule
+{
+
+class NodeThread final : private Link::Receiver
+{
+  public:
+    NodeThread(Segment &segment, Protocol &protocol, Link &link, uint32_t rank);
+    void run();
+    void stop();
+
+  private:
+    enum Kind : uint32_t { slice, failure, farewell, request, piece };
+    struct Request {
+        uint32_t fetch, owner;
+        uint64_t address, bytes, done;
+    };
+    struct Failure {
+        uint32_t kind, culprit, other;
+    };
+
+    void message(uint32_t node, uint32_t kind, const std::string &bytes) override;
+    void lost(uint32_t node) override;
+    void take_part();
+    void begin();
+    void end();
+    bool is_complete() const;
+    void announce_failure();
+    void hear_failure(const std::string &bytes);
+    void say_farewell();
+    void ask();
+    bool serve();
+    void serve_piece(uint32_t node, Request &wanted);
+    void place(const std::string &bytes);
+    void tell_all(Kind kind, const std::string &bytes);
+
+    Segment &s_;
+    Protocol &protocol_;
+    Link &link_;
+    SegmentLock lock_;
+    std::vector<std::deque<std::string>> came_; // Messages of slices, by node.
+    std::vector<std::deque<Request>> requests_; // By node.
+    std::vector<bool> parting_, gone_;
+    std::vector<NodeState> states_;
+    bool begun_ = false, failure_told_ = false, farewell_told_ = false;
+    uint64_t begun_at_ = 0;
+    std::atomic<bool> stopping_{false};
+};
+
+} // namespace pse::coschedule

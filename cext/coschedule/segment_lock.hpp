@@ -1,0 +1,40 @@
+// The segment's lock.  A rank that died with it has left things half done: the layer fails.  An observer
+// only reads.
+#pragma once
+
+#include <cerrno>
+
+#include "protocol.hpp"
+
+namespace pse::coschedule
+{
+
+class SegmentLock
+{
+  public:
+    SegmentLock(Shared &shared, Protocol &protocol, uint32_t rank)
+        : shared_(shared), protocol_(protocol), rank_(rank)
+    {
+    }
+    void lock()
+    {
+        int result = pthread_mutex_lock(&shared_.lock);
+        if (result == EOWNERDEAD) {
+            pthread_mutex_consistent(&shared_.lock);
+            if (shared_.holder != none)
+                protocol_.fail(PSE_BCS_FAILURE_DEAD, shared_.holder, none);
+        }
+        shared_.holder = rank_;
+    }
+    void unlock()
+    {
+        pthread_mutex_unlock(&shared_.lock);
+    }
+
+  private:
+    Shared &shared_;
+    Protocol &protocol_;
+    uint32_t rank_;
+};
+
+} // namespace pse::coschedule

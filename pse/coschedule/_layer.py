@@ -1,0 +1,89 @@
+"""Making the layer: what the ranks of a node share, and how the nodes reach each other."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from pse._abi.coschedule import ENDPOINT_BYTES
+from pse.coschedule._coschedule import Engine
+from pse.errors import RunError, UsageError
+from pse.text import time_text
+
+
+def nodes_of(comm: MPI.Comm) -> tuple[MPI.Comm, "np.ndarray[Any, Any]"]:
+    """Give the communicator of this rank's node, and the node of each rank, counted by their lowest ranks."""
+    beside = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
+    lowest = np.array([comm.rank], np.int64)
+    beside.Bcast(lowest)
+    all = np.empty(comm.size, np.int64)
+    comm.Allgather(lowest, all)
+    return beside, np.unique(all, return_inverse=True)[1]
+
+
+def _share(comm: MPI.Comm, beside: MPI.Comm, nodes: Sequence[int], options: dict[str, Any]) -> Engine:
+    """Share one memory file among the ranks of a node: the lowest makes it, the others open it."""
+    place = np.zeros(4, np.int64)
+    engine = Engine(ranks=comm.size, nodes=nodes, leader=comm.rank, **options) if beside.rank == 0 else None
+    if engine is not None:
+        place[:] = os.getpid(), *engine.files(), engine.shortest_slice() if options["strict"] else 0
+    beside.Bcast(place)
+    process, segment, bells, shortest = place.tolist()
+    _check_pace(options["slice"], shortest)
+    return engine or Engine(process, segment, bells, comm.rank)
+
+
+def _require_one_node(nodes: "np.ndarray[Any, Any]", options: dict[str, Any]) -> None:
+    """Refuse what ranks of several nodes can't do yet."""
+    if nodes.any() and options["strict"]:
+        raise UsageError(
+            f"strict slices between {int(nodes.max()) + 1} nodes are not there yet",
+            help="leave the mode out, or run it on one node",
+        )
+
+
+def _connect(comm: MPI.Comm, engine: Engine, nodes: "np.ndarray[Any, Any]", is_leader: bool) -> None:
+    """Let the lowest ranks of nodes reach each other."""
+    mine = engine.endpoint() if is_leader else bytes(ENDPOINT_BYTES)
+    all = np.empty((comm.size, ENDPOINT_BYTES), np.uint8)
+    comm.Allgather(np.frombuffer(mine, np.uint8), all)
+    leaders = np.unique(nodes, return_index=True)[1]
+    why = engine.connect(all[leaders].tobytes()) if is_leader else ""
+    refused = np.array([comm.size if not why else comm.rank], np.int32)
+    comm.Allreduce(MPI.IN_PLACE, refused, MPI.MIN)
+    if refused[0] < comm.size:
+        raise RunError(
+            comm.bcast(f"the nodes of coscheduled ranks don't reach each other: {why}", refused[0]),
+            help="their machines must let TCP connections from each other in",
+        )
+
+
+def make_engine(
+    comm: MPI.Comm, beside: MPI.Comm, nodes: "np.ndarray[Any, Any]", options: dict[str, Any]
+) -> Engine:
+    """Make this rank's end of a layer of all ranks."""
+    _require_one_node(nodes, options)
+    engine = _share(comm, beside, nodes.tolist(), options)
+    comm.Barrier()
+    if nodes.any():
+        _connect(comm, engine, nodes, beside.rank == 0)
+    refused = np.array([engine.try_reading()], np.int32)
+    comm.Allreduce(MPI.IN_PLACE, refused, MPI.MAX)
+    if refused[0]:
+        raise RunError(
+            f"ranks may not read each other's memory: {os.strerror(int(refused[0]))}",
+            help="the kernel (kernel.yama.ptrace_scope) or the container (capability SYS_PTRACE) forbids it",
+        )
+    engine.begin()
+    return engine
+
+
+def _check_pace(length: int, shortest: int) -> None:
+    if length < shortest:
+        raise UsageError(
+            f"time slices of {time_text(length)} are too short for this machine: the shortest that works is "
+            f"{time_text(shortest)}",
+            help="a slice begins at its time only if a core is free then, or SCHED_FIFO is permitted",
+        )

@@ -1,0 +1,59 @@
+"""The coscheduled communicator does on several nodes what it does on one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pse_testing.jobs import TWO_NODES, beside_python, has_mpich
+
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.skipif(not has_mpich(), reason="only MPICH takes one machine for several"),
+]
+PROGRAMS = Path(__file__).parent / "programs"
+THREE_NODES = TWO_NODES | {"MPIR_CVAR_NUM_CLIQUES": "3"}
+
+FAILURES = {
+    "deadlock": "rank 0 in Recv from rank 1 with tag 0, rank 1 in Recv from rank 2 with tag 1 and rank 2 in",
+    "mismatch": "collective operations don't fit together: rank 0 in Barrier of 0 B and rank",
+    "truncated": "a message from rank 0 with tag 0 is longer than its buffer of 8 bytes",
+    "left": "rank 0 in Recv from rank 1 and rank 2 in Recv from rank 1, and other ranks have left",
+    "full": "rank 0 in a call that has no room (its operations under way fill the table",
+}
+"""What ranks wait for is told of those of all nodes."""
+
+
+@pytest.mark.parametrize(("ranks", "nodes"), [(2, TWO_NODES), (5, THREE_NODES)], ids=["1+1", "2+2+1"])
+def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes):
+    ended = mpiexec(ranks, PROGRAMS / "same_as_mpi.py", "early", env=nodes, timeout=120)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+
+
+def test_random_programs_have_the_same_schedule_each_time(mpiexec):
+    ended = mpiexec(3, PROGRAMS / "same_schedule.py", "2", env=TWO_NODES, timeout=120)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+
+
+@pytest.mark.parametrize("case", ["deadlock", "mismatch", "truncated", "left", "full"])
+def test_a_failure_is_told(mpiexec, case):
+    ended = mpiexec(3, PROGRAMS / "wrong.py", case, "1" if case == "truncated" else "0", env=TWO_NODES)
+    assert FAILURES[case] in ended.out, ended.err
+
+
+@pytest.mark.parametrize(("ranks", "victim"), [(3, 1), (5, 3)], ids=["leader", "other"])
+def test_a_rank_that_is_killed_on_another_node_is_named_at_once(tmp_path, monkeypatch, ranks, victim):
+    for name, value in TWO_NODES.items():
+        monkeypatch.setenv(name, value)
+    command = [beside_python("mpiexec"), "-disable-auto-cleanup", "-n", str(ranks), sys.executable]
+    command += [str(PROGRAMS / "wrong.py"), "killed", "0", str(tmp_path / "said")]
+    subprocess.run(command, capture_output=True, timeout=60, check=False)
+    said = (
+        f"after 0 s: RankDiedError: rank {victim} of the coscheduled communicator ended and did not free it"
+    )
+    assert (tmp_path / "said").read_text().startswith(said)
+
+
+def test_what_is_not_there_yet_is_refused(mpiexec):
+    ended = mpiexec(2, PROGRAMS / "same_as_mpi.py", "strict", env=TWO_NODES)
+    assert "strict slices between 2 nodes are not there yet" in ended.err
