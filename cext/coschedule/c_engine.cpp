@@ -117,18 +117,20 @@ std::string failure_of(const Segment &segment, const char *const *labels)
 pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct pse_bcs_files *files,
                               char *reason, size_t room)
 {
-    Options options{settings->ranks,
-                    settings->table,
-                    settings->strict,
-                    settings->ordered,
-                    settings->slice,
-                    settings->slice * bytes_per_ns,
-                    1,
-                    0,
-                    0,
-                    0};
+    std::vector<uint32_t> nodes(settings->nodes, settings->nodes + settings->ranks);
+    Options options{};
+    options.ranks = settings->ranks;
+    options.table = settings->table;
+    options.strict = settings->strict;
+    options.ordered = settings->ordered;
+    options.slice = settings->slice;
+    options.chunk = settings->slice * bytes_per_ns;
+    options.adapted = 1;
+    options.nodes = *std::max_element(nodes.begin(), nodes.end()) + 1;
+    options.leader = settings->leader;
+    options.node = nodes[settings->leader];
     pse_bcs_end *end = make<const Options &, const std::vector<uint32_t> &, const pse_bcs_match *>(
-        reason, room, options, {}, nullptr);
+        reason, room, options, nodes, nullptr);
     if (end)
         *files = {getpid(), end->engine.segment_file(), end->engine.bells_file()};
     return end;
@@ -138,6 +140,22 @@ pse_bcs_end *pse_bcs_end_open(const struct pse_bcs_files *files, uint32_t rank, 
 {
     return make(reason, room, static_cast<pid_t>(files->process), static_cast<int>(files->segment),
                 static_cast<int>(files->bells), rank);
+}
+
+void pse_bcs_end_endpoint(const pse_bcs_end *end, uint8_t *endpoint)
+{
+    std::memcpy(endpoint, end->engine.endpoint().data(), PSE_BCS_ENDPOINT);
+}
+
+bool pse_bcs_end_connect(pse_bcs_end *end, const uint8_t *endpoints, size_t nodes, char *reason, size_t room)
+{
+    try {
+        end->engine.connect({reinterpret_cast<const char *>(endpoints), nodes * PSE_BCS_ENDPOINT});
+        return true;
+    } catch (const std::system_error &error) {
+        std::snprintf(reason, room, "%s", error.what());
+        return false;
+    }
 }
 
 int pse_bcs_end_try_reading(pse_bcs_end *end)

@@ -26,7 +26,9 @@ typedef struct pse_bcs_end pse_bcs_end;
 struct pse_bcs_settings {
     uint32_t ranks, table; /* table: operations that a rank may have under way */
     bool strict, ordered;
-    uint64_t slice; /* ns */
+    uint64_t slice;        /* ns */
+    uint32_t leader;       /* the rank that makes the layer of its node */
+    const uint32_t *nodes; /* of each rank */
 };
 
 /* Where the others find the shared memory. */
@@ -49,10 +51,14 @@ struct pse_bcs_received {
 
 enum pse_bcs_wait { PSE_BCS_FOR_ALL, PSE_BCS_FOR_ONE, PSE_BCS_FOR_NONE };
 
-/* Rank 0 makes the layer, the others open it; NULL, with a reason, if that can't be. */
+/* The lowest rank of a node makes its layer, the others open it; NULL, with a reason, if that can't be. */
 pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct pse_bcs_files *files,
                               char *reason, size_t room);
 pse_bcs_end *pse_bcs_end_open(const struct pse_bcs_files *files, uint32_t rank, char *reason, size_t room);
+/* Where other nodes reach the one whose layer this rank has made: PSE_BCS_ENDPOINT bytes; and reach them,
+ * given those of all nodes; false, with a reason: that can't be. */
+void pse_bcs_end_endpoint(const pse_bcs_end *end, uint8_t *endpoint);
+bool pse_bcs_end_connect(pse_bcs_end *end, const uint8_t *endpoints, size_t nodes, char *reason, size_t room);
 /* Whether ranks may read each other's memory: 0 or the error's number; when all have entered. */
 int pse_bcs_end_try_reading(pse_bcs_end *end);
 /* The shortest slice that this machine keeps, in ns: measured, which takes some slices. */

@@ -140,14 +140,23 @@ std::string Engine::pace_text() const
     return text;
 }
 
+// What becomes readable when a rank of this node ends; it may have ended already.
+int Engine::open_peer(uint32_t rank)
+{
+    auto peer = static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0));
+    if (peer >= 0 || errno != ESRCH)
+        return peer;
+    Lock lock(*this);
+    Guard guard(lock);
+    protocol_.fail(PSE_BCS_FAILURE_DEAD, rank, none);
+    return peer;
+}
+
 void Engine::begin()
 {
     stop_event_ = eventfd(0, EFD_CLOEXEC);
     for (uint32_t rank = 0; rank < segment_->options().ranks; rank++)
-        peers_.push_back(
-            rank == me_ || !segment_->is_here(rank)
-                ? -1
-                : static_cast<int>(syscall(SYS_pidfd_open, segment_->rank(rank).process.load(), 0)));
+        peers_.push_back(rank == me_ || !segment_->is_here(rank) ? -1 : open_peer(rank));
     watcher_ = start(&Engine::watch);
     if (me_ == segment_->options().leader)
         strobes_ = start(&Engine::send_strobes);

@@ -145,6 +145,7 @@ class Engine final : public Platform
     bool is_awaited(const Descriptor &send) const;
     void keep_promise(std::unique_lock<class Lock> &guard);
     void serve_nodes();
+    int open_peer(uint32_t rank);
     bool has_room(bool collective) const;
     uint32_t posted(uint32_t index, bool blocking, bool background);
     void begin_slice();

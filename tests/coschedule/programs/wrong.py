@@ -57,6 +57,7 @@ def gathered(comm):
 
 
 def killed(comm):
+    comm.Barrier()  # Nobody is in MPI any more.
     if rank == ranks - 2:
         os.kill(os.getpid(), signal.SIGKILL)
     comm.Barrier()

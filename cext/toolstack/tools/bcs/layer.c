@@ -9,7 +9,7 @@
 #include "tool.h"
 
 enum { FAILED = 1, REFUSED = 2, TEXT = 1024 };
-static const uint64_t PROGRESS_INTERVAL = 1000000;
+static const uint64_t PROGRESS_INTERVAL = 1000000, SLICE = 500000, FAR_SLICE = 1000000; /* ns */
 
 const char *pse_bcs_labels[PSE_BCS_LABELS] = {
     [PSE_BCS_LABEL_BARRIER] = "Barrier",   [PSE_BCS_LABEL_BCAST] = "Bcast",
@@ -21,7 +21,7 @@ const char *pse_bcs_labels[PSE_BCS_LABELS] = {
 };
 pse_bcs_end *pse_bcs_layer;
 
-static struct pse_bcs_settings settings = {.table = 4096, .ordered = true, .slice = 500000};
+static struct pse_bcs_settings settings = {.table = 4096, .ordered = true};
 static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
 static bool needs_progress, tells_deaths = true; /* deaths: else somebody else does, and ends the job */
 
@@ -150,16 +150,44 @@ static _Noreturn void refuse(int rank, const char *format, const char *reason)
         pause();
 }
 
-static bool is_on_one_node(void)
+/* Where the ranks are: nodes are counted by their lowest ranks, which lead them. */
+struct placement {
+    MPI_Comm beside; /* ranks of this one's node */
+    int rank, ranks, rank_beside, nodes;
+    uint32_t *node; /* of each rank */
+};
+
+static struct placement find_ranks(void)
 {
-    MPI_Comm node;
-    int ranks, here;
-    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    PMPI_Comm_size(node, &here);
-    PMPI_Comm_free(&node);
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    PMPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    return here == ranks;
+    struct placement all = {.nodes = 0};
+    PMPI_Comm_rank(MPI_COMM_WORLD, &all.rank), PMPI_Comm_size(MPI_COMM_WORLD, &all.ranks);
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, all.rank, MPI_INFO_NULL, &all.beside);
+    PMPI_Comm_rank(all.beside, &all.rank_beside);
+    uint32_t lowest = (uint32_t)all.rank;
+    PMPI_Bcast(&lowest, (int)sizeof lowest, MPI_BYTE, 0, all.beside);
+    all.node = malloc((size_t)all.ranks * sizeof *all.node);
+    PMPI_Allgather(&lowest, (int)sizeof lowest, MPI_BYTE, all.node, (int)sizeof lowest, MPI_BYTE,
+                   MPI_COMM_WORLD);
+    for (int rank = 0; rank < all.ranks; rank++) /* A node's lowest rank has its number before the others. */
+        all.node[rank] = all.node[rank] == (uint32_t)rank ? (uint32_t)all.nodes++ : all.node[all.node[rank]];
+    return all;
+}
+
+/* Leaders of nodes reach each other; whether this one does. */
+static bool connect_nodes(pse_bcs_end *end, const struct placement *place, char *reason, size_t room)
+{
+    uint8_t mine[PSE_BCS_ENDPOINT] = {0};
+    uint8_t *all = malloc((size_t)place->ranks * sizeof mine);
+    if (place->rank_beside == 0)
+        pse_bcs_end_endpoint(end, mine);
+    PMPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+    uint32_t known = 0;
+    for (int rank = 0; rank < place->ranks; rank++)
+        if (place->node[rank] == known) /* The first rank with a number leads the node. */
+            memmove(all + known++ * sizeof mine, all + (size_t)rank * sizeof mine, sizeof mine);
+    const bool reached = place->rank_beside > 0 || pse_bcs_end_connect(end, all, known, reason, room);
+    free(all);
+    return reached;
 }
 
 static bool is_true_everywhere(int flag)
@@ -184,20 +212,29 @@ void pse_bcs_layer_begin(void)
     char reason[TEXT] = "another rank can't";
     struct pse_bcs_files files = {0};
     pse_bcs_end *end = NULL;
-    int rank, size;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank), PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (!is_on_one_node())
-        refuse(rank, "the ranks are on several nodes, and the tool needs them on one%s", "");
-    settings.ranks = (uint32_t)size;
-    if (rank == 0)
+    struct placement place = find_ranks();
+    const int rank = place.rank;
+    if (place.nodes > 1 && settings.strict)
+        refuse(rank, "`argument mode strict`: strict slices between nodes are not there yet%s", "");
+    settings.ranks = (uint32_t)place.ranks;
+    settings.leader = (uint32_t)rank;
+    settings.nodes = place.node;
+    if (!settings.slice)
+        settings.slice = place.nodes > 1 ? FAR_SLICE : SLICE;
+    if (place.rank_beside == 0)
         end = pse_bcs_end_make(&settings, &files, reason, sizeof reason);
-    PMPI_Bcast(&files, (int)sizeof files, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (rank != 0 && files.process)
+    PMPI_Bcast(&files, (int)sizeof files, MPI_BYTE, 0, place.beside);
+    if (place.rank_beside != 0 && files.process)
         end = pse_bcs_end_open(&files, (uint32_t)rank, reason, sizeof reason);
     if (!is_true_everywhere(end != NULL))
         refuse(rank, "ranks can't share memory: %s", reason);
     if (!is_true_everywhere(rank != 0 || is_slice_kept(end, reason, sizeof reason)))
         refuse(rank, "%s", reason);
+    snprintf(reason, sizeof reason, "a connection was refused or not answered");
+    if (place.nodes > 1 && !is_true_everywhere(connect_nodes(end, &place, reason, sizeof reason)))
+        refuse(rank, "the nodes don't reach each other by TCP: %s", reason);
+    PMPI_Comm_free(&place.beside);
+    free(place.node);
     const int error = pse_bcs_end_try_reading(end);
     if (!is_true_everywhere(error == 0))
         refuse(rank,
