@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from pse_testing.harness import compile_program
@@ -10,6 +12,7 @@ from pse.errors import UsageError
 from pse.language.types._options import read_pin
 from pse.program import place_threads
 from pse.runtime._channel import sleep_exactly, wake_soon
+from pse.runtime.launch import find_mpiexec, rank_environment
 from pse.runtime.rank._cores import choose_cores, cores_text
 
 PROGRAM = """coven 1
@@ -97,3 +100,13 @@ def test_a_run_shows_who_sits_where(pse, program):
     assert ended.code == 2
     assert "pin = 99999: core 99999 doesn't exist" in ended.err
     assert ended.err.count("error:") == 1
+
+
+@pytest.mark.mpi
+def test_no_launcher_binds_ranks_to_cores_by_itself():
+    found, cores = find_mpiexec(), len(os.sched_getaffinity(0))
+    rank = f"import os, sys; sys.exit(len(os.sched_getaffinity(0)) != {cores})"
+    environment = rank_environment(os.environ, found)
+    subprocess.run(
+        [found.path, "-n", "2", sys.executable, "-c", rank], env=environment, timeout=60, check=True
+    )

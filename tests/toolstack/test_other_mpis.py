@@ -51,11 +51,11 @@ def test_open_mpis_launcher_is_told_from_mpichs_beside_it(tmp_path, monkeypatch)
         assert _mpiexec.find_mpiexec().hydra is hydra
 
 
-def test_intels_launcher_keeps_the_machines_topology(tmp_path, monkeypatch):
+def test_intels_launcher_keeps_the_machines_topology_and_binds_no_rank(tmp_path, monkeypatch):
     for name in ("mpiexec", "hydra_pmi_proxy", "hydra_bstrap_proxy"):
         (tmp_path / name).touch(mode=0o755)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    assert _mpiexec.rank_environment({}, _mpiexec.find_mpiexec()) == {}
+    assert _mpiexec.rank_environment({}, _mpiexec.find_mpiexec()) == {"I_MPI_PIN": "0"}
 
 
 @pytest.mark.parametrize(

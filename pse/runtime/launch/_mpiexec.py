@@ -331,7 +331,8 @@ def rank_environment(
     {'HWLOC_XMLFILE': '/dev/null', 'HOME': '/root'}
     """
     if mpiexec.intel:
-        defaults = {}  # It crashes without the machine's topology.
+        # It crashes without the machine's topology, and binds ranks to cores, which the option `pin` is for.
+        defaults = {"I_MPI_PIN": "0"}
     elif mpiexec.hydra:
         # Hydra writes the machine's topology to a file in /tmp that a kill leaves behind; we need none.
         defaults = {"HWLOC_XMLFILE": "/dev/null"}
@@ -339,10 +340,12 @@ def rank_environment(
             # UCX opens every network interface, and fails if one goes meanwhile, as those of containers do.
             defaults["UCX_NET_DEVICES"] = "lo"
     else:
-        # Waiting ranks sleep, so more ranks than cores are the normal case.
+        # Waiting ranks sleep, so more ranks than cores are the normal case; two would be bound to cores.
         defaults = {
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_hwloc_base_binding_policy": "none",
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+            "PRTE_MCA_hwloc_default_binding_policy": "none",
         }
     return {**defaults, **environment}
 
