@@ -132,5 +132,5 @@ def test_waits_between_groups_in_a_real_run(pse, tmp_path):
         ("mpi_latebroadcast", "MPI_Bcast_c", [0, 2], [1, 3]),
     ):
         waits = np.array(cube.by_region(metric)[routine])
-        assert min(waits[waiting]) > 0.9e9 * DELAY
+        assert min(waits[waiting]) > 0.5e9 * DELAY
         assert not waits[others].any()

@@ -30,7 +30,7 @@ for number, request in enumerate(made):
     request.Start()
     if first and number:
         request.Pready(1)
-        time.sleep({DELAY})
+        time.sleep({3 * DELAY})
         request.Pready_list([0])
     request.Wait()
     request.Free()
@@ -58,12 +58,12 @@ def test_persistent_partitioned_and_some_requests_wait_for_late_senders(pse, tmp
     cube = analyze(tmp_path / "late")
     assert cube.problems == ()
     late = cube.by_region("mpi_latesender")
-    assert late["MPI_Waitsome"][1] >= 2 * 0.9e9 * DELAY
+    assert late["MPI_Waitsome"][1] >= 1e9 * DELAY
     assert cube.total("mpi_latesender_wo") == 0
     sender, receiver = late["MPI_Wait"]
     assert sender == 0
     made = int(done.out)
-    assert receiver >= 0.9e9 * DELAY * (made + (made - 1))  # a partition may be late, too
+    assert receiver >= 1e9 * DELAY * (3 if made > 1 else 0.5)  # the last partition, too, is waited for
 
 
 AMONG_NEIGHBORS = f"""
