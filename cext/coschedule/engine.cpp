@@ -287,7 +287,7 @@ uint32_t Engine::allocate(bool collective)
         Lock lock(*this);
         Guard guard(lock, std::adopt_lock);
         segment_->rank(me_).waits = Wait::room;
-        bool ended = protocol_.has_failed() || (!work() && sleep(guard) != PSE_BCS_WAIT_COMPLETE);
+        bool ended = protocol_.has_failed() || (!work() && sleep(guard, {}) != PSE_BCS_WAIT_COMPLETE);
         guard.release();
         if (ended)
             return none; // That the rank waits for room is what the failure's message says.
@@ -544,15 +544,16 @@ void Engine::keep_promise(Guard &guard)
 
 // The rank is blocked until somebody wakes it: a slice runs first, and who is last decides what waits for
 // all.
-pse_bcs_outcome Engine::sleep(Guard &guard)
+pse_bcs_outcome Engine::sleep(Guard &guard, const std::vector<uint32_t> &requests)
 {
     Rank &mine = segment_->rank(me_);
     if (!protocol_.block(me_))
         return PSE_BCS_WAIT_COMPLETE;
     uint32_t seen = pse_bcs_bells_read(bells_, me_);
     begin_slice();
-    bool ends = segment_->options().strict && ends_with_slice();
-    uint64_t boundary = ends ? segment_->shared().pace.boundary_after(pse_clock()) : 0;
+    bool ends = segment_->options().strict && ends_with_slice(requests);
+    const Shared &shared = segment_->shared();
+    uint64_t boundary = ends ? shared.pace.begin_of(shared.slice + 1) : 0;
     guard.unlock();
     if (ends)
         await(boundary);
@@ -569,16 +570,17 @@ pse_bcs_outcome Engine::sleep(Guard &guard)
     return interrupted ? PSE_BCS_WAIT_INTERRUPTED : PSE_BCS_WAIT_COMPLETE;
 }
 
-// Whether all that the rank waits for has been moved, and is complete when the slice ends.
-bool Engine::ends_with_slice() const
+// Whether this rank has moved all that it waits for: then that is complete when the slice ends, unless others
+// are slow.
+bool Engine::ends_with_slice(const std::vector<uint32_t> &requests) const
 {
-    const Rank &mine = segment_->rank(me_);
-    uint32_t moved = 0;
-    for (uint32_t one = mine.later.head; one != none; one = segment_->descriptor(one).next) {
-        const Descriptor &waited = segment_->descriptor(one);
-        moved += waited.awaited && waited.state == State::moved;
-    }
-    return moved && moved == mine.outstanding;
+    auto ends = [this](uint32_t request) {
+        const Descriptor &one = segment_->descriptor(request);
+        const Collective &operation = segment_->collective(one.number);
+        bool rests = one.kind != PSE_BCS_KIND_COLLECTIVE || operation.round + 1 >= operation.rounds;
+        return one.is_done() || (one.state == State::moved && rests);
+    };
+    return !requests.empty() && std::all_of(requests.begin(), requests.end(), ends);
 }
 
 // Be awake when the next slice begins, so that this rank goes on at once.
@@ -646,7 +648,7 @@ pse_bcs_outcome Engine::wait_until(Guard &guard, const std::vector<uint32_t> &re
         } else {
             mine.waits = mode;
             protocol_.await(me_, requests);
-            outcome = sleep(guard);
+            outcome = sleep(guard, requests);
             for (uint32_t request : requests)
                 segment_->descriptor(request).awaited = 0;
             mine.waits = Wait::idle;

@@ -151,13 +151,13 @@ class Engine final : public Platform
     void begin_slice();
     bool work();
     void move(uint32_t index);
-    pse_bcs_outcome sleep(std::unique_lock<class Lock> &guard);
+    pse_bcs_outcome sleep(std::unique_lock<class Lock> &guard, const std::vector<uint32_t> &requests);
     pse_bcs_outcome wait_until(std::unique_lock<class Lock> &guard, const std::vector<uint32_t> &requests,
                                Wait mode);
     pse_bcs_outcome repeat(std::unique_lock<class Lock> &guard, const std::vector<uint32_t> &requests,
                            Wait mode, uint32_t told);
     bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode);
-    bool ends_with_slice() const;
+    bool ends_with_slice(const std::vector<uint32_t> &requests) const;
     void await(uint64_t boundary);
     std::thread start(void (Engine::*body)());
     void start_helper();

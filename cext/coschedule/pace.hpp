@@ -39,6 +39,10 @@ struct Pace {
     {
         return first + (time - origin) / length;
     }
+    uint64_t begin_of(uint64_t slice) const
+    {
+        return origin + (slice - first) * length;
+    }
     uint64_t boundary_after(uint64_t time) const
     {
         return origin + ((time - origin) / length + 1) * length;
