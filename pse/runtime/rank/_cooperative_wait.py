@@ -55,8 +55,6 @@ def engage_on_all(node: Node, tool: WaitTool | None) -> None:
 
 def coschedule_all(node: Node, tool: WaitTool | None) -> int:
     """Put the coscheduled layer under all ranks; gives 0, or all ranks' exit code where that can't be."""
-    if len(set(node.nodes)) > 1:
-        return _refused(node.rank == 0, "the ranks are on several nodes, and the layer needs them on one")
     states, why = _engaged(node, tool, "bcs")
     if not any(states):
         return 0

@@ -31,6 +31,14 @@ def test_a_program_in_python_gives_what_it_gives_without(stacked, ranks):
     assert taken.out == plain.out
 
 
+def test_ranks_on_two_nodes_give_what_they_give_without(monkeypatch, stacked):
+    for name, value in TWO_NODES.items():
+        monkeypatch.setenv(name, value)
+    plain, taken = (stacked(3, conf, str(PROGRAMS / "calls.py"), "5", "30") for conf in ("", BCS))
+    assert (plain.code, taken.code) == (0, 0), plain.err + taken.err
+    assert taken.out == plain.out
+
+
 def test_receives_from_any_rank_match_alike_each_time(stacked):
     once, again = (stacked(4, BCS, str(PROGRAMS / "bcs.py"), "wildcards") for _ in range(2))
     assert (once.code, once.out) == (0, f"{[1] * 20 + [2] * 20 + [3] * 20}\n"), once.err
@@ -114,17 +122,20 @@ def test_a_coven_program_gives_the_same_bits(tmp_path, monkeypatch, shared_cache
     assert saved[0] == saved[1]
 
 
-@pytest.mark.parametrize(
-    ("variables", "words", "why"),
-    [
-        (TWO_NODES, (), "the ranks are on several nodes, and the layer needs them on one"),
-        ({}, ("--tools", "off"), "--tools is given, and loads all tools of the run"),
-    ],
-)
-def test_a_coven_program_that_cannot_have_the_layer_is_refused(
-    monkeypatch, shared_cache, mpiexec, variables, words, why
-):
+def test_a_coven_program_on_two_nodes_gives_the_same_bits(tmp_path, monkeypatch, shared_cache, mpiexec):
     monkeypatch.setenv("PSE_CACHE", str(shared_cache))
-    done = mpiexec(3, "-m", "pse", str(HEAT), "-o", "transport=bcs", *words, env=variables)
+    saved = []
+    for transport in ("auto", "bcs"):
+        words = ("-D", "NX=24", "-D", "NY=24", "-D", "tol=10", "-o", f"transport={transport}")
+        done = mpiexec(3, "-m", "pse", str(HEAT), *words, env=TWO_NODES, cwd=tmp_path)
+        assert done.code == 0, done.err
+        saved.append((tmp_path / "heat.npy").read_bytes())
+    assert saved[0] == saved[1]
+
+
+def test_a_coven_program_that_has_other_tools_is_refused(monkeypatch, shared_cache, mpiexec):
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
+    done = mpiexec(3, "-m", "pse", str(HEAT), "-o", "transport=bcs", "--tools", "off")
     assert (done.code, done.err.count("error: ")) == (2, 1)
+    why = "--tools is given, and loads all tools of the run"
     assert f"error: the option transport = bcs can't be used: {why}\n" in done.err
