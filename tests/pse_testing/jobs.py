@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -174,6 +174,31 @@ class Job:
             time.sleep(0.005)  # Whoever looks all the time takes a core from those that start.
         return ranks
 
+    def wait_until_monitored(self, pid: int) -> None:
+        """Wait until the launcher holds a pidfd of a process of the job."""
+        descriptors = Path(f"/proc/{self.process.pid}/fdinfo")
+        self._wait_until(
+            lambda: any(f"Pid:\t{pid}\n".encode() in _content(entry) for entry in descriptors.iterdir()),
+            f"process {pid} is monitored",
+        )
+
+    def wait_until_stopped(self, pid: int) -> None:
+        """Wait until SIGSTOP has stopped a process of the job."""
+        stat = Path(f"/proc/{pid}/stat")
+        self._wait_until(
+            lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", f"process {pid} is stopped"
+        )
+
+    def wait_until_gone(self) -> None:
+        """Wait until no process of the job lives."""
+        self._wait_until(lambda: not self.processes(), "the job's processes are gone")
+
+    def _wait_until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, f"it never came to be that {what}"
+            time.sleep(0.005)  # Whoever looks all the time takes a core from those that start.
+
     def wait_for_words(self, words: str, stream: str = "err") -> None:
         """Wait until the job has said something on standard error, or on standard output ("out")."""
         pipe = self.process.stderr if stream == "err" else self.process.stdout
@@ -212,7 +237,12 @@ class Job:
 
 
 def _command_line(pid: int) -> bytes:
+    return _content(Path(f"/proc/{pid}/cmdline"))
+
+
+def _content(file: Path) -> bytes:
+    """Read what may go away meanwhile; nothing if it has."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return file.read_bytes()
     except OSError:
         return b""

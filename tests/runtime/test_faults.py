@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -13,6 +14,7 @@ import pytest
 from pse_testing.jobs import LONG, PROGRAMS, Job, bare, has_open_mpi, launched, rank_variable
 
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
+from pse.runtime.supervise._processes import is_dead
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -294,10 +296,72 @@ def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
 def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     job = Job(launched(*LONG))
     proxy = job.parent(next(iter(job.wait_for_ranks(1).values())))
+    job.wait_until_monitored(proxy)
     job.hit(proxy, signal.SIGKILL)
     assert job.wait() == 3
     assert job.seconds < LIMIT
     assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
+
+
+STOPPED_BEHIND_MPIEXEC = """
+import os, signal, subprocess
+
+class Popen(subprocess.Popen):
+    def __init__(self, command, *arguments, **options):
+        super().__init__(command, *arguments, **options)
+        if os.path.basename(command[0]) == "mpiexec":
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+if "{rank}" not in os.environ:
+    subprocess.Popen = Popen
+"""
+"""A sitecustomize.py: the launcher stops as soon as it has started mpiexec."""
+
+
+def kill_and_see_it_dead(job, pid):
+    """Kill a process of a job, and return when it is dead to everybody."""
+    pidfd = os.pidfd_open(pid)
+    job.hit(pid, signal.SIGKILL)
+    assert is_dead(pidfd, LIMIT)
+    os.close(pidfd)
+
+
+@needs_process_manager
+def test_a_process_manager_killed_before_the_launcher_saw_it_is_named_and_no_rank(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(STOPPED_BEHIND_MPIEXEC.format(rank=rank_variable()))
+    job = Job(launched(*LONG), {"PYTHONPATH": str(tmp_path)})
+    os.waitid(os.P_PID, job.process.pid, os.WSTOPPED)
+    kill_and_see_it_dead(job, job.parent(next(iter(job.wait_for_ranks(1).values()))))
+    job.hit(job.process.pid, signal.SIGCONT)
+    assert job.wait() == 3
+    assert job.seconds < LIMIT
+    manager = r"error: MPI's process manager \(host [^,\s]+\), which started the ranks there,"
+    assert named_once(job, rf"{manager} ended as they started\n"), job.err
+
+
+STOPPED_RANK = """
+import os, signal, sys
+
+if os.environ.get("{rank}") == "0" and "pse.runtime.supervise._node_monitor" not in sys.orig_argv:
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+"""A sitecustomize.py: rank 0 stops before it has started the node's monitor."""
+
+
+@needs_process_manager
+def test_a_process_manager_killed_before_a_rank_looked_leaves_other_jobs_alone(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(STOPPED_RANK.format(rank=rank_variable()))
+    job = Job(bare(*LONG), {"PYTHONPATH": str(tmp_path)})
+    rank = job.wait_for_ranks(5)[0]
+    job.wait_until_stopped(rank)
+    with subprocess.Popen(["cat"], env={rank_variable(): "1"}, stdin=subprocess.PIPE) as of_another_job:
+        kill_and_see_it_dead(job, job.parent(rank))
+        job.hit(rank, signal.SIGCONT)
+        assert job.wait() != 0
+        job.wait_until_gone()
+        assert of_another_job.poll() is None
+        of_another_job.stdin.close()
+    assert of_another_job.returncode == 0
 
 
 def test_a_monitor_killed_while_ranks_start_ends_the_job_and_is_named():

@@ -230,7 +230,13 @@ class _JobRun:
         prepared = self.prepared
         names = JobNames([prepared.placement.describe(n) for n in range(prepared.ranks)], prepared.site_texts)
         self.monitor = RankMonitor(
-            names, self.board, self.records, self.process.pid, self._mark, self.selector
+            names,
+            self.board,
+            self.records,
+            self.process.pid,
+            self._mark,
+            mpiexec.hydra,
+            self.selector,
         )
 
     # The loop
@@ -248,7 +254,7 @@ class _JobRun:
             events = self.selector.select(max(0.0, min(wait, _LOOK) if looking else wait))
             running = self._handle([key.data for key, _ in events])
             if looking and not self._ending:
-                self._conclude(self.monitor.discover())
+                self._conclude_unless_mpiexec_was_killed(self.monitor.discover())
             if not self.all_local:
                 self._conclude(self.monitor.recorded_failure())
             if over and running and not self._ending:
@@ -279,8 +285,7 @@ class _JobRun:
             elif isinstance(source, StdoutHangup):
                 self.monitor.begins_to_die(source)
             elif isinstance(source, RankProcess):
-                diagnosis = self.monitor.ended(source)
-                self._conclude(diagnosis and (self._mpiexec_killed(MPIEXEC_PATIENCE) or diagnosis))
+                self._conclude_unless_mpiexec_was_killed(self.monitor.ended(source))
             elif isinstance(source, ProcessManager):
                 self._conclude(self.monitor.manager_ended(source))
             elif source is self.process:
@@ -297,6 +302,10 @@ class _JobRun:
         code = self.process.wait()
         # Of a broken pipe it dies when ranks do.
         return Diagnosis(_unexplained(code)) if code < 0 and code != -signal.SIGPIPE else None
+
+    def _conclude_unless_mpiexec_was_killed(self, diagnosis: Diagnosis | None) -> None:
+        """Conclude what ranks, or who started them, died of, unless that was the end of mpiexec."""
+        self._conclude(diagnosis and (self._mpiexec_killed(MPIEXEC_PATIENCE) or diagnosis))
 
     def _conclude(self, diagnosis: Diagnosis | None) -> None:
         """The first diagnosis counts; what happens to other ranks after it is our doing."""

@@ -71,9 +71,10 @@ def diagnose_manager(manager: ProcessManager, host: str, *, orphans: bool) -> Di
     return lost_manager(manager.pid, host, f"was killed by {signal.Signals(os.WTERMSIG(status)).name}")
 
 
-def lost_manager(pid: int, host: str, how: str) -> Diagnosis:
-    """Say that the process that started the ranks of this machine is gone."""
-    who = f"MPI's process manager (host {host}, pid {pid}), which started the ranks there,"
+def lost_manager(pid: int | None, host: str, how: str) -> Diagnosis:
+    """Say that the process that started the ranks of this machine is gone; None: before anybody saw it."""
+    number = "" if pid is None else f", pid {pid}"
+    who = f"MPI's process manager (host {host}{number}), which started the ranks there,"
     return Diagnosis(f"error: {who} {how}\nhelp: {KILLED_HELP}\n")
 
 

@@ -94,7 +94,7 @@ class MonitorHandle:
 
     def __init__(self) -> None:
         stderr, mpiexec = processes.open_job_stderr(), processes.hold_mpiexec() or ()
-        known = [os.getpid(), os.getppid(), *mpiexec]
+        known = [os.getpid(), processes.own_manager(), *mpiexec]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "pse.runtime.supervise._node_monitor", *map(str, known)],
             stdin=subprocess.PIPE,

@@ -43,6 +43,9 @@ ABORT_PATIENCE = 2.0
 MPIEXEC = -1
 """Stands for mpiexec where there are ranks."""
 
+_INIT = 1
+"""Process number of the one that adopts orphans."""
+
 _LOOK_FOR_HOLDERS = 0.5
 """Seconds between two looks for processes that hold the output of ranks that have ended."""
 
@@ -51,7 +54,7 @@ _LOOK = 0.002
 
 
 def main() -> None:
-    """Be a node monitor: the arguments are the rank that starts it, its parent, and mpiexec with a pidfd."""
+    """Be a node monitor: gets the rank that starts it, what started that rank, and mpiexec with a pidfd."""
     # A terminal's hang-up or a Ctrl-C for the job is not for the one who tells how the job ended.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -72,14 +75,16 @@ class NodeMonitor(Monitor):
 
     Parameters
     ----------
-    starter, parent : int
-        Process numbers of the rank that started this process, and of that rank's parent.
+    starter, manager : int
+        Process numbers of the rank that started this process, and of the process that started that rank.
     *mpiexec : int
         Process number and pidfd of mpiexec, where that is on this machine.
     """
 
-    def __init__(self, starter: int, parent: int, *mpiexec: int) -> None:
-        super().__init__(parent, processes.local_ranks(), selectors.DefaultSelector())
+    def __init__(self, starter: int, manager: int, *mpiexec: int) -> None:
+        # What descends from init is anybody's, unless init is mpiexec, as in a container.
+        root = manager if manager != _INIT or processes.find_mpiexec(_INIT) else starter
+        super().__init__(root, processes.local_ranks(), selectors.DefaultSelector())
         self.job: MonitoredJob | None = None
         self.board: Board | None = None
         self.deadline = float("inf")
@@ -92,7 +97,7 @@ class NodeMonitor(Monitor):
         self.links = NodeLinks(self.selector)
         with contextlib.suppress(BrokenPipeError):
             os.write(1, f"{self.links.port}\n".encode())
-        self._orphaned = processes.parent(starter) not in (parent, None)
+        self._orphaned = processes.parent(manager) is None and processes.parent(starter) is not None
         self._add_starter(processes.own_rank() or 0, starter)
 
     def run(self) -> bool:

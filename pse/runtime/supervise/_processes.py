@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import stat
+import struct
 from collections.abc import Callable, Iterator
 
 from pse._abi.launchers import (
@@ -32,6 +33,7 @@ RANK_VARIABLES = (*MPI_RANK_VARIABLES, "SLURM_PROCID")
 _ANCESTORS = 3
 _LINE = 60
 _KILL_PATIENCE = 1.0
+_UCRED = struct.Struct("3i")
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -137,6 +139,16 @@ def own_rank() -> int | None:
     inside_mpi_job
     """
     return _rank_of({f"{name}={os.environ[name]}" for name in RANK_VARIABLES if name in os.environ})
+
+
+def own_manager() -> int:
+    """Give the process that started this rank, though that may have ended: hydra's made its PMI socket."""
+    import socket  # Not every rank needs it.
+
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(proxy_descriptor())) as pmi:
+        credentials = pmi.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+        return _UCRED.unpack(credentials)[0] or os.getppid()
+    return os.getppid()
 
 
 def proxy_descriptor() -> int:
@@ -247,6 +259,13 @@ def find_managers(root: int) -> list[int]:
     children = [pid for pid in descendants(root) if parent(pid) == root]
     executed = [pid for pid in children if command_line(pid) != command_line(root)]
     return [pid for pid in executed if _rank_of(_environment(pid)) is None]
+
+
+def adopted_a_rank(mark: str) -> bool:
+    """Say whether a rank whose parent has ended is this process's child now (see `adopt_orphans`)."""
+    own = os.getpid()
+    adopted = [_environment(pid) for pid in descendants(own) if parent(pid) == own]
+    return any(mark in environment and _rank_of(environment) is not None for environment in adopted)
 
 
 def kill_job(root: int, mark: str) -> None:

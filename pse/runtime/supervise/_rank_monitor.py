@@ -15,10 +15,16 @@ from pse._abi.waiting import ABORT_HELP, KILLED_HELP, RankState
 from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import Backoff
-from pse.runtime.supervise._exit_diagnosis import Diagnosis, diagnose_exit
+from pse.runtime.supervise._exit_diagnosis import Diagnosis, diagnose_exit, lost_manager
 from pse.runtime.supervise._launcher_records import Records
 from pse.runtime.supervise._monitor import Monitor
-from pse.runtime.supervise._processes import RankProcess, find_managers, is_dead, name_rank
+from pse.runtime.supervise._processes import (
+    RankProcess,
+    adopted_a_rank,
+    find_managers,
+    is_dead,
+    name_rank,
+)
 
 START_PATIENCE = 2.5
 """Seconds after which a rank that was never seen, though others were, counts as dead."""
@@ -50,6 +56,8 @@ class RankMonitor(Monitor):
         Process number of mpiexec.
     mark : str
         Environment entry that all of the job's processes have.
+    hydra : bool
+        Whether mpiexec is MPICH's, which starts ranks by a process manager.
     selector : selectors.BaseSelector
         Gets two descriptors for every rank.
     """
@@ -61,10 +69,12 @@ class RankMonitor(Monitor):
         records: Records,
         root: int,
         mark: str,
+        hydra: bool,
         selector: selectors.BaseSelector,
     ) -> None:
         super().__init__(root, len(names.places), selector, mark)
         self.names, self.board, self.records = names, board, records
+        self._marked, self._by_manager = mark, hydra
 
     def find(self) -> None:
         """Look for ranks that have not been found, and for who starts them."""
@@ -76,9 +86,20 @@ class RankMonitor(Monitor):
     def discover(self) -> Diagnosis | None:
         """Look for ranks that have not been found; names one that must have died before it could be."""
         self.find()
-        if self.complete or time.monotonic() - self.last_found < START_PATIENCE:
-            return None
+        lost = self._manager_never_seen()
+        if lost or self.complete or time.monotonic() - self.last_found < START_PATIENCE:
+            return lost
         return self._killed_manager(0.0) or self._never_seen()
+
+    def _killed_manager(self, patience: float) -> Diagnosis | None:
+        """Blame a process manager that was killed, even one that this process never saw."""
+        return super()._killed_manager(patience) or self._manager_never_seen()
+
+    def _manager_never_seen(self) -> Diagnosis | None:
+        """Blame a process manager that ended before it was found: the ranks that it started are adopted."""
+        if not self._by_manager or self.managers or self.any_begun or not adopted_a_rank(self._marked):
+            return None
+        return lost_manager(None, socket.gethostname(), "ended as they started")
 
     def _never_seen(self) -> Diagnosis:
         """Name the first rank that was never seen alive."""
@@ -93,9 +114,9 @@ class RankMonitor(Monitor):
             diagnosis = self.ended(process) if is_dead(process.pidfd) else None
             if diagnosis:
                 return diagnosis
-        if self.complete or not self.ranks:
+        if self.complete:
             return None
-        return self._killed_manager(0.0) or self._never_seen()
+        return self._killed_manager(0.0) or (self._never_seen() if self.ranks else None)
 
     def diagnose(self, process: RankProcess) -> Diagnosis | None:
         """Say what the end of a rank means; a failure that a rank or node monitor recorded goes first."""
