@@ -61,7 +61,7 @@ static void release_pieces(pse_engine *s, pse_engine_value *v)
     free(v->as.pieces);
 }
 
-void pse_engine_value_clear(pse_engine *s, pse_context *context, pse_engine_value *v)
+static void clear_value(pse_engine *s, pse_context *context, pse_engine_value *v)
 {
     pse_engine_value_take(s, v);
     if (v->state == VALUE_AWAITED)
@@ -78,7 +78,7 @@ void pse_engine_slot_drop(pse_engine *s, pse_context *context, int32_t slot)
 {
     pse_engine_value *v = &context->home->slots[slot];
     if (v->state > VALUE_OUTER)
-        pse_engine_value_clear(s, context, v);
+        clear_value(s, context, v);
 }
 
 pse_engine_value *pse_engine_slot_renew(pse_engine *s, pse_context *context, int32_t slot)

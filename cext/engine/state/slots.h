@@ -15,7 +15,6 @@ void pse_engine_value_take(pse_engine *s,
 /* A swap gives a value another name, under which it may outlive later messages of its edge: it leaves the
  * queue. */
 void pse_engine_value_rename(pse_engine *s, pse_engine_value *v);
-void pse_engine_value_clear(pse_engine *s, pse_context *context, pse_engine_value *v);
 void pse_engine_value_set_integer(pse_engine_value *v, int64_t integer);
 void pse_engine_value_set_real(pse_engine_value *v, double real);
 

@@ -34,7 +34,7 @@ bool pse_engine_oldest_iteration(pse_engine *s, const pse_context *context)
     return pse_engine_oldest_iteration(s, context->parent);
 }
 
-void pse_engine_ring_wanting(pse_engine *s, uint32_t want)
+static void ring_wanting(pse_engine *s, uint32_t want)
 {
     for (uint32_t rank = 0; rank < s->plan->ranks; rank++) {
         pse_slot *slot = pse_board_slot(s->board, rank);
@@ -82,7 +82,7 @@ void pse_engine_iterations_heard(pse_engine *s, const pse_message *message, uint
         tell_nodes(s, message, relayed, counting->relayed);
     if (is_counted(s, counting, message->source))
         count_grew(s, message->index, before);
-    pse_engine_ring_wanting(s, PSE_WANT_ITERATION | PSE_WANT_CREDIT);
+    ring_wanting(s, PSE_WANT_ITERATION | PSE_WANT_CREDIT);
 }
 
 void pse_engine_iteration_complete(pse_engine *s, pse_context *context)
@@ -98,7 +98,7 @@ void pse_engine_iteration_complete(pse_engine *s, pse_context *context)
     while (state->ahead[state->done % state->window])
         state->ahead[state->done++ % state->window] = 0;
     atomic_store(pse_board_loop(s->board, (uint32_t)context->loop, s->plan->rank), state->done);
-    pse_engine_ring_wanting(s, PSE_WANT_ITERATION |
-                                   PSE_WANT_CREDIT); /* The oldest iteration needs no place in a queue. */
+    ring_wanting(s,
+                 PSE_WANT_ITERATION | PSE_WANT_CREDIT); /* The oldest iteration needs no place in a queue. */
     count_grew(s, (uint32_t)context->loop, before);
 }

@@ -31,6 +31,4 @@ void pse_engine_iteration_complete(pse_engine *s, pse_context *context);
 /* Another node has completed more than the `before` iterations that this one knew of. */
 void pse_engine_iterations_heard(pse_engine *s, const pse_message *message, uint64_t before);
 
-void pse_engine_ring_wanting(pse_engine *s, uint32_t want);
-
 #endif

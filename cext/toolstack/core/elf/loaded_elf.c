@@ -165,7 +165,7 @@ static int note_relro(struct dl_phdr_info *info, size_t size, void *data)
     return ours;
 }
 
-bool pse_toolstack_elf_protect(const struct loaded_elf *elf, bool writable)
+static bool set_writable(const struct loaded_elf *elf, bool writable)
 {
     struct relro_search search = {elf->map, 0, 0};
     dl_iterate_phdr(note_relro, &search);
@@ -206,11 +206,11 @@ static void rebind(const struct loaded_elf *elf, const ElfW(Rela) * rela, size_t
 
 bool pse_toolstack_elf_rebind(const struct loaded_elf *elf, pse_toolstack_choice choose, void *context)
 {
-    if (!pse_toolstack_elf_protect(elf, true))
+    if (!set_writable(elf, true))
         return false;
     rebind(elf, elf->rela, elf->rela_count, choose, context);
     rebind(elf, elf->jump, elf->jump_count, choose, context);
-    return pse_toolstack_elf_protect(elf, false);
+    return set_writable(elf, false);
 }
 
 /* Exports

@@ -23,7 +23,6 @@ unsigned pse_toolstack_elf_symbols(const struct loaded_elf *elf); /* number 0 is
 pse_function pse_toolstack_elf_function(const struct loaded_elf *elf,
                                         const ElfW(Sym) * symbol); /* NULL: no function here */
 pse_function pse_toolstack_elf_find(const struct loaded_elf *elf, const char *name);
-bool pse_toolstack_elf_protect(const struct loaded_elf *elf, bool writable);
 
 /* Overwrite an object's imports: `choose` gives the function for a symbol's name, NULL to leave it alone. */
 typedef pse_function (*pse_toolstack_choice)(void *context, const char *name);

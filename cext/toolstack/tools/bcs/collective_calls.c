@@ -4,7 +4,7 @@
  */
 #include "collectives.h"
 #include "communicators.h"
-#include "forms.h"
+#include "count_forms.h"
 #include "layer.h"
 #include "places.h"
 #include "tool.h"

@@ -1,6 +1,6 @@
 /* Calls of messages between two ranks with counts of int; large_calls.c is the same for MPI_Count. */
 #include "communicators.h"
-#include "forms.h"
+#include "count_forms.h"
 #include "layer.h"
 #include "messages.h"
 #include "tool.h"
@@ -14,29 +14,23 @@
         return pse_bcs_send(known, AT(buf, count, datatype), dest, tag, mode);                               \
     }
 
-#define BEGUN(name, mode)                                                                                    \
+/* `ours` begins the message that the tool takes over. */
+#define REQUESTED(name, ours)                                                                                \
     TOOL_PUBLIC int FORM(MPI_##name)(const void *buf, MESSAGE, int dest, int tag, MPI_Comm comm,             \
                                      MPI_Request *request)                                                   \
     {                                                                                                        \
         struct pse_bcs_comm *known = pse_bcs_sends(AT(buf, count, datatype), dest, tag, comm);               \
         if (known)                                                                                           \
-            return pse_bcs_isend(known, AT(buf, count, datatype), dest, tag, mode, request);                 \
+            return ours;                                                                                     \
         if (dest != MPI_PROC_NULL)                                                                           \
             pse_bcs_expect_progress();                                                                       \
         return FORM(PMPI_##name)(buf, count, datatype, dest, tag, comm, request);                            \
     }
 
+#define BEGUN(name, mode)                                                                                    \
+    REQUESTED(name, pse_bcs_isend(known, AT(buf, count, datatype), dest, tag, mode, request))
 #define PERSISTENT(name, mode)                                                                               \
-    TOOL_PUBLIC int FORM(MPI_##name)(const void *buf, MESSAGE, int dest, int tag, MPI_Comm comm,             \
-                                     MPI_Request *request)                                                   \
-    {                                                                                                        \
-        struct pse_bcs_comm *known = pse_bcs_sends(AT(buf, count, datatype), dest, tag, comm);               \
-        if (known)                                                                                           \
-            return pse_bcs_persist(known, AT(buf, count, datatype), dest, tag, false, mode, request);        \
-        if (dest != MPI_PROC_NULL)                                                                           \
-            pse_bcs_expect_progress();                                                                       \
-        return FORM(PMPI_##name)(buf, count, datatype, dest, tag, comm, request);                            \
-    }
+    REQUESTED(name, pse_bcs_persist(known, AT(buf, count, datatype), dest, tag, false, mode, request))
 
 SENT(Send, PSE_BCS_STANDARD)
 SENT(Rsend, PSE_BCS_STANDARD)
@@ -69,26 +63,21 @@ TOOL_PUBLIC int FORM(MPI_Recv)(void *buf, MESSAGE, int source, int tag, MPI_Comm
     return pse_bcs_receive(known, AT(buf, count, datatype), source, tag, status);
 }
 
-TOOL_PUBLIC int FORM(MPI_Irecv)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    struct pse_bcs_comm *known = pse_bcs_receives(AT(buf, count, datatype), source, tag, comm);
-    if (known)
-        return pse_bcs_ireceive(known, AT(buf, count, datatype), source, tag, request);
-    if (source != MPI_PROC_NULL)
-        pse_bcs_expect_progress();
-    return FORM(PMPI_Irecv)(buf, count, datatype, source, tag, comm, request);
-}
+#define RECEIVED(name, ours)                                                                                 \
+    TOOL_PUBLIC int FORM(MPI_##name)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm,                 \
+                                     MPI_Request *request)                                                   \
+    {                                                                                                        \
+        struct pse_bcs_comm *known = pse_bcs_receives(AT(buf, count, datatype), source, tag, comm);          \
+        if (known)                                                                                           \
+            return ours;                                                                                     \
+        if (source != MPI_PROC_NULL)                                                                         \
+            pse_bcs_expect_progress();                                                                       \
+        return FORM(PMPI_##name)(buf, count, datatype, source, tag, comm, request);                          \
+    }
 
-TOOL_PUBLIC int FORM(MPI_Recv_init)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm,
-                                    MPI_Request *request)
-{
-    struct pse_bcs_comm *known = pse_bcs_receives(AT(buf, count, datatype), source, tag, comm);
-    if (known)
-        return pse_bcs_persist(known, AT(buf, count, datatype), source, tag, true, PSE_BCS_STANDARD, request);
-    if (source != MPI_PROC_NULL)
-        pse_bcs_expect_progress();
-    return FORM(PMPI_Recv_init)(buf, count, datatype, source, tag, comm, request);
-}
+RECEIVED(Irecv, pse_bcs_ireceive(known, AT(buf, count, datatype), source, tag, request))
+RECEIVED(Recv_init,
+         pse_bcs_persist(known, AT(buf, count, datatype), source, tag, true, PSE_BCS_STANDARD, request))
 
 TOOL_PUBLIC int FORM(MPI_Mrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_Status *status)
 {
@@ -104,85 +93,60 @@ TOOL_PUBLIC int FORM(MPI_Imrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_R
     return FORM(PMPI_Imrecv)(buf, count, datatype, message, request);
 }
 
+#define OUTGOING sendbuf, sendcount, sendtype
+#define INCOMING recvbuf, recvcount, recvtype
+#define REPLACED buf, count, datatype
+
 /* Where one half has no partner, the other is done by itself. */
+#define EXCHANGE(out, in, replaces, theirs)                                                                  \
+    {                                                                                                        \
+        const struct pse_bcs_both both = {AT(out), AT(in), dest, sendtag, source, recvtag, replaces};        \
+        struct pse_bcs_comm *known = pse_bcs_exchanges(&both, comm);                                         \
+        if (known)                                                                                           \
+            return pse_bcs_exchange(known, &both, status, NULL);                                             \
+        if (pse_bcs_comm_of(comm) && dest == MPI_PROC_NULL)                                                  \
+            return FORM(MPI_Recv)(in, source, recvtag, comm, status);                                        \
+        if (pse_bcs_comm_of(comm) && source == MPI_PROC_NULL) {                                              \
+            const int error = FORM(MPI_Send)(out, dest, sendtag, comm);                                      \
+            return error ? error : FORM(PMPI_Recv)(in, source, recvtag, comm, status);                       \
+        }                                                                                                    \
+        PSE_BCS_AWAY(theirs);                                                                                \
+    }
 
 TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, int source, int recvtag,
                                    MPI_Comm comm, MPI_Status *status)
-{
-    const struct pse_bcs_both both = {AT(sendbuf, sendcount, sendtype),
-                                      AT(recvbuf, recvcount, recvtype),
-                                      dest,
-                                      sendtag,
-                                      source,
-                                      recvtag,
-                                      false};
-    struct pse_bcs_comm *known = pse_bcs_exchanges(&both, comm);
-    if (known)
-        return pse_bcs_exchange(known, &both, status, NULL);
-    if (pse_bcs_comm_of(comm) && dest == MPI_PROC_NULL)
-        return FORM(MPI_Recv)(recvbuf, recvcount, recvtype, source, recvtag, comm, status);
-    if (pse_bcs_comm_of(comm) && source == MPI_PROC_NULL) {
-        const int error = FORM(MPI_Send)(sendbuf, sendcount, sendtype, dest, sendtag, comm);
-        return error ? error : FORM(PMPI_Recv)(recvbuf, recvcount, recvtype, source, recvtag, comm, status);
-    }
-    PSE_BCS_AWAY(FORM(PMPI_Sendrecv)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-                                     recvtype, source, recvtag, comm, status));
-}
+    EXCHANGE(OUTGOING, INCOMING, false,
+             FORM(PMPI_Sendrecv)(OUTGOING, dest, sendtag, INCOMING, source, recvtag, comm, status))
 
-TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
-                                           MPI_Comm comm, MPI_Status *status)
-{
-    const struct pse_bcs_place place = AT(buf, count, datatype);
-    const struct pse_bcs_both both = {place, place, dest, sendtag, source, recvtag, true};
-    struct pse_bcs_comm *known = pse_bcs_exchanges(&both, comm);
-    if (known)
-        return pse_bcs_exchange(known, &both, status, NULL);
-    if (pse_bcs_comm_of(comm) && dest == MPI_PROC_NULL)
-        return FORM(MPI_Recv)(buf, count, datatype, source, recvtag, comm, status);
-    if (pse_bcs_comm_of(comm) && source == MPI_PROC_NULL) {
-        const int error = FORM(MPI_Send)(buf, count, datatype, dest, sendtag, comm);
-        return error ? error : FORM(PMPI_Recv)(buf, count, datatype, source, recvtag, comm, status);
-    }
-    PSE_BCS_AWAY(
-        FORM(PMPI_Sendrecv_replace)(buf, count, datatype, dest, sendtag, source, recvtag, comm, status));
-}
+        TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source,
+                                                   int recvtag, MPI_Comm comm, MPI_Status *status)
+            EXCHANGE(REPLACED, REPLACED, true,
+                     FORM(PMPI_Sendrecv_replace)(REPLACED, dest, sendtag, source, recvtag, comm, status))
 
 #if MPI_VERSION >= 4
-TOOL_PUBLIC int FORM(MPI_Isendrecv)(SENDING, int dest, int sendtag, RECEIVING, int source, int recvtag,
-                                    MPI_Comm comm, MPI_Request *request)
-{
-    const struct pse_bcs_both both = {AT(sendbuf, sendcount, sendtype),
-                                      AT(recvbuf, recvcount, recvtype),
-                                      dest,
-                                      sendtag,
-                                      source,
-                                      recvtag,
-                                      false};
-    struct pse_bcs_comm *known = pse_bcs_exchanges(&both, comm);
-    if (known)
-        return pse_bcs_exchange(known, &both, MPI_STATUS_IGNORE, request);
-    if (pse_bcs_comm_of(comm) && dest == MPI_PROC_NULL)
-        return FORM(MPI_Irecv)(recvbuf, recvcount, recvtype, source, recvtag, comm, request);
-    if (pse_bcs_comm_of(comm) && source == MPI_PROC_NULL)
-        return FORM(MPI_Isend)(sendbuf, sendcount, sendtype, dest, sendtag, comm, request);
-    pse_bcs_expect_progress();
-    return FORM(PMPI_Isendrecv)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
-                                source, recvtag, comm, request);
-}
+#define EXCHANGE_BEGUN(out, in, replaces, theirs)                                                            \
+    {                                                                                                        \
+        const struct pse_bcs_both both = {AT(out), AT(in), dest, sendtag, source, recvtag, replaces};        \
+        struct pse_bcs_comm *known = pse_bcs_exchanges(&both, comm);                                         \
+        if (known)                                                                                           \
+            return pse_bcs_exchange(known, &both, MPI_STATUS_IGNORE, request);                               \
+        if (pse_bcs_comm_of(comm) && dest == MPI_PROC_NULL)                                                  \
+            return FORM(MPI_Irecv)(in, source, recvtag, comm, request);                                      \
+        if (pse_bcs_comm_of(comm) && source == MPI_PROC_NULL)                                                \
+            return FORM(MPI_Isend)(out, dest, sendtag, comm, request);                                       \
+        pse_bcs_expect_progress();                                                                           \
+        return theirs;                                                                                       \
+    }
 
-TOOL_PUBLIC int FORM(MPI_Isendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source,
-                                            int recvtag, MPI_Comm comm, MPI_Request *request)
-{
-    const struct pse_bcs_place place = AT(buf, count, datatype);
-    const struct pse_bcs_both both = {place, place, dest, sendtag, source, recvtag, true};
-    struct pse_bcs_comm *known = pse_bcs_exchanges(&both, comm);
-    if (known)
-        return pse_bcs_exchange(known, &both, MPI_STATUS_IGNORE, request);
-    if (pse_bcs_comm_of(comm) && dest == MPI_PROC_NULL)
-        return FORM(MPI_Irecv)(buf, count, datatype, source, recvtag, comm, request);
-    if (pse_bcs_comm_of(comm) && source == MPI_PROC_NULL)
-        return FORM(MPI_Isend)(buf, count, datatype, dest, sendtag, comm, request);
-    pse_bcs_expect_progress();
-    return FORM(PMPI_Isendrecv_replace)(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
-}
+                TOOL_PUBLIC int FORM(MPI_Isendrecv)(SENDING, int dest, int sendtag, RECEIVING, int source,
+                                                    int recvtag, MPI_Comm comm, MPI_Request *request)
+                    EXCHANGE_BEGUN(OUTGOING, INCOMING, false,
+                                   FORM(PMPI_Isendrecv)(OUTGOING, dest, sendtag, INCOMING, source, recvtag,
+                                                        comm, request))
+
+                        TOOL_PUBLIC
+    int FORM(MPI_Isendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
+                                    MPI_Comm comm, MPI_Request *request)
+        EXCHANGE_BEGUN(REPLACED, REPLACED, true,
+                       FORM(PMPI_Isendrecv_replace)(REPLACED, dest, sendtag, source, recvtag, comm, request))
 #endif

@@ -126,8 +126,10 @@ struct message {
 
 static struct pse_handle_table messages;
 
-/* A message that could be received; false: there is none, and `waits` is false. */
-static bool probe(struct pse_bcs_comm *comm, int rank, int tag, bool waits, struct pse_bcs_received *found)
+/* Look for a message that could be received, and give its status; false: there is none, and `waits` is false.
+ */
+static bool probe(struct pse_bcs_comm *comm, int rank, int tag, bool waits, struct pse_bcs_received *found,
+                  MPI_Status *status)
 {
     const struct pse_bcs_envelope from = {.peer = rank == MPI_ANY_SOURCE ? PSE_BCS_ANY : comm->world[rank],
                                           .tag = tag == MPI_ANY_TAG ? PSE_BCS_ANY : tag,
@@ -138,6 +140,7 @@ static bool probe(struct pse_bcs_comm *comm, int rank, int tag, bool waits, stru
     if (is_there) {
         *found = pse_bcs_end_received(pse_bcs_layer, one);
         found->source = comm->ranks[found->source];
+        pse_bcs_set_status(status, found->source, found->tag, found->bytes, false);
     }
     pse_bcs_end_release(pse_bcs_layer, one);
     return is_there;
@@ -193,55 +196,52 @@ int pse_bcs_ireceive_message(MPI_Message *message, struct pse_bcs_place into, MP
     return pse_bcs_receive_message(message, into, MPI_STATUS_IGNORE);
 }
 
-#define PROBED (AT(NULL, 0, MPI_BYTE))
-#define AT(address, number, kind) ((struct pse_bcs_place){address, number, kind})
+/* The communicator that the tool probes. */
+static struct pse_bcs_comm *probes(int source, int tag, MPI_Comm comm)
+{
+    return pse_bcs_receives((struct pse_bcs_place){NULL, 0, MPI_BYTE}, source, tag, comm);
+}
 
 TOOL_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    struct pse_bcs_comm *known = pse_bcs_receives(PROBED, source, tag, comm);
+    struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)
         PSE_BCS_AWAY(PMPI_Probe(source, tag, comm, status));
-    probe(known, source, tag, true, &found);
-    pse_bcs_set_status(status, found.source, found.tag, found.bytes, false);
+    probe(known, source, tag, true, &found, status);
     return MPI_SUCCESS;
 }
 
 TOOL_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    struct pse_bcs_comm *known = pse_bcs_receives(PROBED, source, tag, comm);
+    struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)
         PSE_BCS_AWAY(PMPI_Iprobe(source, tag, comm, flag, status));
-    *flag = probe(known, source, tag, false, &found);
-    if (*flag)
-        pse_bcs_set_status(status, found.source, found.tag, found.bytes, false);
+    *flag = probe(known, source, tag, false, &found, status);
     return MPI_SUCCESS;
 }
 
 TOOL_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
-    struct pse_bcs_comm *known = pse_bcs_receives(PROBED, source, tag, comm);
+    struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)
         PSE_BCS_AWAY(PMPI_Mprobe(source, tag, comm, message, status));
-    probe(known, source, tag, true, &found);
+    probe(known, source, tag, true, &found, status);
     *message = message_for(known, &found);
-    pse_bcs_set_status(status, found.source, found.tag, found.bytes, false);
     return MPI_SUCCESS;
 }
 
 TOOL_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                             MPI_Status *status)
 {
-    struct pse_bcs_comm *known = pse_bcs_receives(PROBED, source, tag, comm);
+    struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)
         PSE_BCS_AWAY(PMPI_Improbe(source, tag, comm, flag, message, status));
-    *flag = probe(known, source, tag, false, &found);
-    if (!*flag)
-        return MPI_SUCCESS;
-    *message = message_for(known, &found);
-    pse_bcs_set_status(status, found.source, found.tag, found.bytes, false);
+    *flag = probe(known, source, tag, false, &found, status);
+    if (*flag)
+        *message = message_for(known, &found);
     return MPI_SUCCESS;
 }

@@ -5,12 +5,16 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct pse_bcs_place {
     char *buffer;
     MPI_Count count;
     MPI_Datatype type;
 };
+
+/* A buffer as a call names it: one to send from is const there. */
+#define AT(address, number, kind) ((struct pse_bcs_place){(char *)(uintptr_t)(address), number, kind})
 
 /* Bytes of an element if elements lie side by side without gaps, else 0. */
 size_t pse_bcs_plain_size(MPI_Datatype type);

@@ -1,28 +1,13 @@
 /* The calls that have a nonblocking form and carry counts of int; large_counted_calls.c is the same for
  * MPI_Count.
- *
- * COUNT is the type of a count, PLACE that of a displacement, FORM(MPI_Send) the name.
  */
 #include <string.h>
 
+#include "count_forms.h"
 #include "packed_copy.h"
 #include "small_allreduce.h"
 #include "tool.h"
 #include "wait.h"
-
-#ifdef LARGE_COUNTS
-#define COUNT MPI_Count
-#define PLACE MPI_Aint
-#define FORM(name) name##_c
-#else
-#define COUNT int
-#define PLACE int
-#define FORM(name) name
-#endif
-
-#define MESSAGE COUNT count, MPI_Datatype datatype
-#define SENDING const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype
-#define RECEIVING void *recvbuf, COUNT recvcount, MPI_Datatype recvtype
 
 /* Point to point */
 

@@ -1,6 +1,9 @@
-/* Names and parameters of routines that have a form for counts of int and one for MPI_Count. */
-#ifndef PSE_BCS_FORMS_H
-#define PSE_BCS_FORMS_H
+/* How a file of wrappers that is compiled twice writes counts: as int, and with LARGE_COUNTS as MPI_Count.
+ *
+ * COUNT is the type of a count, PLACE that of a displacement, FORM(MPI_Send) the name.
+ */
+#ifndef PSE_TOOL_COUNT_FORMS_H
+#define PSE_TOOL_COUNT_FORMS_H
 
 #ifdef LARGE_COUNTS
 #define COUNT MPI_Count
@@ -15,6 +18,5 @@
 #define MESSAGE COUNT count, MPI_Datatype datatype
 #define SENDING const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype
 #define RECEIVING void *recvbuf, COUNT recvcount, MPI_Datatype recvtype
-#define AT(address, number, kind) ((struct pse_bcs_place){(char *)(uintptr_t)(address), number, kind})
 
 #endif
