@@ -460,3 +460,24 @@ def source_line(place: str) -> str:
     """
     line = program_line(place)
     return f"{split_place(place)[0].rpartition('/')[2]}:{line}" if line else ""
+
+
+def value_text(value: object) -> str:
+    """Write a value of a parameter as programs and the command line have it.
+
+    Parameters
+    ----------
+    value : object
+        A number, a truth value or a text.
+
+    Returns
+    -------
+    str
+        The text, without quotation marks.
+
+    Examples
+    --------
+    >>> value_text(True), value_text(2.5), value_text("fast")
+    ('true', '2.5', 'fast')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)

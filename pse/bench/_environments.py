@@ -8,7 +8,7 @@ runs all the same, and its figures say so.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pse.bench._running import Surroundings, usable_cores
@@ -91,3 +91,8 @@ def nodes(number: int, rate: str, *, emulated: bool = True) -> Iterator[Place]:
             yield Place(number, share, words)
         else:
             yield Place(number, share, cluster.plan.description, cluster)
+
+
+def said_of_processors(say: Callable[[str], None], number: int) -> Callable[[str], None]:
+    """Begin what is said of progress with the number of processors."""
+    return lambda text: say(f"{number} processors, {text}")

@@ -239,6 +239,25 @@ def _run(what: str, command: list[str], directory: str, place: Surroundings) -> 
         stop(process)
 
 
+def measure_apart(module: str, what: str, directory: str | os.PathLike[str]) -> dict[str, float]:
+    """Call ``main(what, directory)`` of a subject in a process of its own on one core; it prints figures.
+
+    Raises
+    ------
+    RunError
+        It failed.
+    """
+    code = f"from {module} import main; main({what!r}, {os.fspath(directory)!r})"
+    with confined_to(usable_cores()[-1:]):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+        )
+    if done.returncode:
+        raise RunError(f"to {what} {os.fspath(directory)} failed:\n{done.stderr}")
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
 def finish(what: str, process: subprocess.Popen[str]) -> str:
     """Wait for the end of what was started; gives what it printed.
 

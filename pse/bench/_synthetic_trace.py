@@ -7,7 +7,9 @@ both their ends.  Blocks of rounds are made as arrays, so writing is as fast as 
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse import trace
+from pse.errors import RunError
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, WaitReason, pair
 from pse.trace.format import EVENT_DTYPE, State, header_bytes, new_header
 
@@ -191,3 +194,14 @@ def _definitions(ranks: list[trace.RankDefinition]) -> trace.Definitions:
         started="2023-11-14T22:13:20+00:00",
         loops=(trace.LoopDefinition(0, "k", "pipeline.coven:1:1"),),
     )
+
+
+@contextlib.contextmanager
+def room_for(directory: str | os.PathLike[str], events: int) -> Iterator[None]:
+    """Say how large a trace is that can't be written, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        size = events * EVENT_DTYPE.itemsize / 1e9
+        message = f"a trace of {size:.1f} GB can't be written to {directory}: {error.strerror}"
+        raise RunError(message, help="set TMPDIR to a directory with enough free space") from error

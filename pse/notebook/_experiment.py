@@ -20,12 +20,12 @@ from rich.text import Text
 
 from pse.notebook._display import Quiet, Screen, screen, tell
 from pse.notebook._errors import Interrupted, NotebookError, needed, translated
-from pse.notebook._programs import checked, spelled
+from pse.notebook._programs import checked
 from pse.notebook._running import Job, chosen_cluster, mapping, options_given
 from pse.notebook._sweep import RUNS, Notes, Point, Run, Sweep, fingerprint, make_sweep
 from pse.runtime.launch import find_mpiexec
 from pse.runtime.status import share_bar
-from pse.text import duration_text
+from pse.text import duration_text, value_text
 
 if TYPE_CHECKING:
     from pse.cluster import Cluster
@@ -143,7 +143,7 @@ def _at(point: Point, job: Job) -> Job:
     """Give a job for one point of a sweep."""
     values = dict(point)
     processors = values.pop("procs")
-    defines = {name: spelled(value) for name, value in values.items()}
+    defines = {name: value_text(value) for name, value in values.items()}
     return replace(job, processors=processors, defines=defines)
 
 

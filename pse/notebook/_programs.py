@@ -10,7 +10,6 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pse.files import replace_file
 from pse.language.check import ResolvedProgram
@@ -100,8 +99,3 @@ def written(text: str, path: str) -> str:
             help_text = f"make the directory first: %mkdir {file.parent}"
         raise NotebookError(message, help=help_text) from None
     return path
-
-
-def spelled(value: Any) -> str:
-    """Spell the value of a parameter as the command line wants it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -18,12 +18,13 @@ from pse.errors import UsageError
 from pse.notebook._debugging import debugging_options
 from pse.notebook._display import Screen, screen, tell
 from pse.notebook._errors import NotebookError, RunFailed, translated
-from pse.notebook._programs import Checked, checked, spelled
+from pse.notebook._programs import Checked, checked
 from pse.notebook._result import Result
 from pse.notebook._run_process import COMMAND, Child
 from pse.runtime.launch import rank_arguments
 from pse.runtime.request import Request, prepare
 from pse.runtime.status import Report
+from pse.text import value_text
 
 if TYPE_CHECKING:
     from pse.cluster import Cluster
@@ -129,7 +130,7 @@ def make_job(
     job = Job(
         found,
         processors,
-        {name: spelled(value) for name, value in mapping("params", params).items()},
+        {name: value_text(value) for name, value in mapping("params", params).items()},
         options,
         trace_directory(trace),
         None if tools is None else os.fspath(tools),
@@ -142,7 +143,7 @@ def make_job(
 
 def options_given(options: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Write options as the command line has them."""
-    return tuple(f"{name}={spelled(value)}" for name, value in mapping("options", options).items())
+    return tuple(f"{name}={value_text(value)}" for name, value in mapping("options", options).items())
 
 
 def mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -21,10 +21,10 @@ from typing import Any
 
 from pse.files import replace_file
 from pse.notebook._errors import NotebookError
-from pse.notebook._programs import spelled
 from pse.notebook._running import Job, chosen_processors
 from pse.runtime.launch import HOSTS_VARIABLE
 from pse.runtime.rank import cpu_model
+from pse.text import value_text
 
 FORMAT = 1
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
@@ -110,7 +110,7 @@ def _listed(name: str, given: Any) -> list[Any]:
     values = [value.item() if hasattr(value, "item") else value for value in values]
     if not values:
         raise NotebookError(f"{name} has no values", help=f"give a list: {name}=[…]")
-    if len({spelled(value) for value in values}) < len(values):
+    if len({value_text(value) for value in values}) < len(values):
         raise NotebookError(
             f"{name}={values} contains a value twice", help="to run each value several times, use repeats=…"
         )

@@ -18,3 +18,11 @@ class AdviceError(UsageError):
         ...
     AdviceError: mpi1 has no definitions of a program ...
     """
+
+
+def nothing_between_nodes() -> AdviceError:
+    """Refuse a run whose time the network has no part in."""
+    return AdviceError(
+        "no message goes from node to node in this run: its time doesn't depend on the network",
+        help="record a run on several nodes",
+    )

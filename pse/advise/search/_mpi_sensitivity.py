@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pse.advise.model._cost_model import HOP, Floats
-from pse.advise.model._errors import AdviceError
+from pse.advise.model._errors import nothing_between_nodes
 from pse.advise.search._variation import Sensitivity, SiteVariation, attributed, varied
 from pse.analysis import OperationPaths
 from pse.emulate import (
@@ -38,10 +38,7 @@ def mpi_sensitivity(
     steady = _Costs(timed, nodes, paths, network)
     seconds = float(replay(timed.program, steady)[0])
     if not steady.counts:
-        raise AdviceError(
-            "no message goes from node to node in this run: its time doesn't depend on the network",
-            help="record a run on several nodes",
-        )
+        raise nothing_between_nodes()
     drawn = _Costs(timed, nodes, paths, network, dispersion, draws, seed)
     found = replay(timed.program, drawn, draws)
     sites = list(steady.counts)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pse.advise.model._cost_model import MeasuredCosts
-from pse.advise.model._errors import AdviceError
+from pse.advise.model._errors import AdviceError, nothing_between_nodes
 from pse.advise.model._operations import Kind
 from pse.advise.model._program_subject import read_subject
 from pse.advise.search._model import Model
@@ -92,10 +92,7 @@ def sensitivity(
     steady = _Draw(network, None)
     seconds = _simulate(model, steady)
     if not steady.messages:
-        raise AdviceError(
-            "no message goes from node to node in this run: its time doesn't depend on the network",
-            help="record a run on several nodes",
-        )
+        raise nothing_between_nodes()
     drawn = list(_draws(model, network, network.dispersion, max(draws, 2), seed))
     found, draws_of = np.array([time for time, _ in drawn]), [draw for _, draw in drawn]
     known = list(steady.messages)

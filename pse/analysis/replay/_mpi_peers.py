@@ -14,7 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.analysis.replay._columns import Columns, columns_of
-from pse.runtime.supervise import LONGEST_BRIEF, Backoff
+from pse.runtime.supervise import await_request
 from pse.trace.format import Array
 
 TAG, _ROWS = 1, 2
@@ -209,7 +209,7 @@ def _move(requests: list[MPI.Request]) -> None:
 def wait(request: MPI.Request) -> None:
     """Sleep until an operation is complete."""
     with _polling():
-        Backoff(LONGEST_BRIEF).sleep_until(request.Test)
+        await_request(request)
 
 
 def polled() -> float:

@@ -18,7 +18,6 @@ import itertools
 import json
 import math
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,11 +31,10 @@ from pse import trace
 from pse.analysis import Traffic
 from pse.bench._figures import Against, Figure
 from pse.bench._running import (
-    TIME_LIMIT,
     Samples,
-    confined_to,
     finish,
     in_turn,
+    measure_apart,
     ratios,
     run_peer,
     start,
@@ -45,8 +43,8 @@ from pse.bench._running import (
 )
 from pse.bench._scaling_model import Growth, fit_growth
 from pse.bench._synthetic_mpi_trace import EVENTS, PERIOD, write_mpi_trace
+from pse.bench._synthetic_trace import room_for
 from pse.bench.subjects.tools import compiled, linked
-from pse.errors import RunError
 from pse.runtime.launch import find_mpiexec
 from pse.toolstack import environment, find_mpi
 
@@ -85,7 +83,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         events = _made(made, sizes.events, STREAMS)
         program = _Program(Path(directory), sizes)
         measurers: list[Callable[[], dict[str, float]]]
-        measurers = [functools.partial(_apart, what, made) for what in ("analyze", "floor")]
+        measurers = [functools.partial(measure_apart, __name__, what, made) for what in ("analyze", "floor")]
         measurers += [functools.partial(_by_ranks, number, made) for number in sizes.ranks]
         measurers += [_counting(Path(directory), number, sizes) for number in sizes.counted_ranks]
         samples = in_turn(repeats, [*measurers, program.measure], say)
@@ -194,12 +192,8 @@ def _scaled(counted: Mapping[str, float], few: int, many: int, events: float) ->
 
 
 def _made(directory: Path, events: int, ranks: int) -> int:
-    try:
+    with room_for(directory, events):
         return write_mpi_trace(directory, events, ranks)
-    except OSError as error:
-        size = events * trace.EVENT_DTYPE.itemsize / 1e9
-        message = f"a trace of {size:.1f} GB can't be written to {directory}: {error.strerror}"
-        raise RunError(message, help="set TMPDIR to a directory with enough free space") from error
 
 
 def _counting(directory: Path, ranks: int, sizes: Sizes) -> Callable[[], dict[str, float]]:
@@ -222,19 +216,6 @@ def _counting(directory: Path, ranks: int, sizes: Sizes) -> Callable[[], dict[st
 
 def _by_ranks(ranks: int, directory: Path) -> dict[str, float]:
     return {f"ranks {ranks}": run_peer("analyze", ranks, directory)["seconds"]}
-
-
-def _apart(what: str, directory: Path) -> dict[str, float]:
-    """Analyze, or sum up, in a process of its own on one core."""
-    code = f"from pse.bench.subjects.analyze import main; main({what!r}, {str(directory)!r})"
-    with confined_to(usable_cores()[-1:]):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
-        )
-    if done.returncode:
-        raise RunError(f"the analysis failed:\n{done.stderr}")
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 def main(what: str, directory: str) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pse.bench._environments import Place, nodes, share_of
+from pse.bench._environments import Place, nodes, said_of_processors, share_of
 from pse.bench._figures import Against, Figure
 from pse.bench._running import Samples, finish, in_turn, peer_command, run_peer, run_program, start, stop
 from pse.errors import RunError
@@ -60,13 +60,9 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
                 functools.partial(_by_hand, place, sizes),
                 functools.partial(_at_once, place, sizes),
             ]
-            samples = in_turn(repeats, measurers, functools.partial(_say, say, number))
+            samples = in_turn(repeats, measurers, said_of_processors(say, number))
             figures += _figures(place, sizes, samples)
     return figures
-
-
-def _say(say: Callable[[str], None], number: int, text: str) -> None:
-    say(f"{number} processors, {text}")
 
 
 def library() -> str:

@@ -11,8 +11,6 @@ import functools
 import json
 import os
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -23,9 +21,8 @@ import numpy as np
 
 from pse import trace
 from pse.bench._figures import Against, Figure
-from pse.bench._running import TIME_LIMIT, confined_to, in_turn, usable_cores
-from pse.bench._synthetic_trace import write_trace
-from pse.errors import RunError
+from pse.bench._running import in_turn, measure_apart
+from pse.bench._synthetic_trace import room_for, write_trace
 
 TABLES = ("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls")
 
@@ -40,8 +37,9 @@ class Sizes:
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
     """Measure tables, summary, Gantt and floor, in turn."""
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
-        events = _made(directory, sizes.events)
-        measurers = [functools.partial(_apart, what, directory) for what in READINGS]
+        with room_for(directory, sizes.events):
+            events = write_trace(directory, sizes.events)
+        measurers = [functools.partial(measure_apart, __name__, what, directory) for what in READINGS]
         samples = in_turn(repeats, measurers, say)
     size, million = events * trace.EVENT_DTYPE.itemsize, events / 1e6
     rates = {name: tuple(million / seconds for seconds in samples[name]) for name in ("tables", "floor")}
@@ -60,28 +58,6 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         Figure(f"Gantt {of}", "s", "<=", 5.0, tuple(samples["gantt"]), passed),
         Figure(f"memory of the Gantt {of}", "MiB", "<=", 2048.0, drawn, file),
     ]
-
-
-def _made(directory: str, events: int) -> int:
-    try:
-        return write_trace(directory, events)
-    except OSError as error:
-        size = events * trace.EVENT_DTYPE.itemsize / 1e9
-        message = f"a trace of {size:.1f} GB can't be written to {directory}: {error.strerror}"
-        raise RunError(message, help="set TMPDIR to a directory with enough free space") from error
-
-
-def _apart(what: str, directory: str) -> dict[str, float]:
-    """Run one of `READINGS` in a process of its own, on one core."""
-    code = f"from pse.bench.subjects.reading import main; main({what!r}, {directory!r})"
-    with confined_to(usable_cores()[-1:]):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
-        )
-    if done.returncode:
-        raise RunError(f"reading the trace failed:\n{done.stderr}")
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 def main(what: str, directory: str) -> None:

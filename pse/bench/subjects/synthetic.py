@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pse.bench._calibrate import steps_in
-from pse.bench._environments import Place, nodes, share_of
+from pse.bench._environments import Place, nodes, said_of_processors, share_of
 from pse.bench._figures import Against, Figure
 from pse.bench._running import Samples, in_turn, run_peer, run_program, usable_cores
 
@@ -55,13 +55,9 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
             ]
             if number <= sizes.by_hand:
                 measurers.append(functools.partial(_by_hand, place, sizes))
-            samples = in_turn(repeats, measurers, functools.partial(_say, say, number))
+            samples = in_turn(repeats, measurers, said_of_processors(say, number))
             figures += _figures(place, samples)
     return figures
-
-
-def _say(say: Callable[[str], None], number: int, text: str) -> None:
-    say(f"{number} processors, {text}")
 
 
 def _program(threads: int, place: Place, sizes: Sizes) -> dict[str, float]:

@@ -18,7 +18,7 @@ from pse.emulate.job._clock import ticks_rate
 from pse.emulate.patterns._cycle import Buffers, Step, rows_of
 from pse.emulate.patterns._simulation import Groups
 from pse.errors import RunError
-from pse.runtime.supervise import LONGEST_BRIEF, Backoff
+from pse.runtime.supervise import await_request
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Machine:
         if waits == "auto":
             node = comm.Split_type(MPI.COMM_TYPE_SHARED)
             crowded = np.array([node.size > len(os.sched_getaffinity(0))], np.int32)
-            wait(comm.Iallreduce(MPI.IN_PLACE, crowded, MPI.MAX))
+            await_request(comm.Iallreduce(MPI.IN_PLACE, crowded, MPI.MAX))
             sleeps = bool(crowded[0])
             node.Free()
         return cls(_find_library(), ticks_rate(), _cycles.ticks(), sleeps)
@@ -64,11 +64,6 @@ def _find_library() -> _cycles.Library:
     ]
     byte, real, sum, bit_or = (MPI._handleof(one) for one in (MPI.BYTE, MPI.DOUBLE, MPI.SUM, MPI.BOR))
     return _cycles.Library(addresses, byte, real, sum, bit_or, MPI._sizeof(MPI.Request))
-
-
-def wait(request: MPI.Request) -> None:
-    """Sleep until a request is complete."""
-    Backoff(LONGEST_BRIEF).sleep_until(request.Test)
 
 
 def _communicator(comm: MPI.Intracomm, ranks: Sequence[int], tag: int) -> MPI.Comm:
@@ -100,18 +95,18 @@ class Team:
 
     def meet(self) -> None:
         """Wait for all, in sleep."""
-        wait(self.comm.Ibarrier())
+        await_request(self.comm.Ibarrier())
 
     def mean(self, value: float) -> float:
         """Give the mean of all ranks' values."""
         total = np.array([value])
-        wait(self.comm.Iallreduce(MPI.IN_PLACE, total, MPI.SUM))
+        await_request(self.comm.Iallreduce(MPI.IN_PLACE, total, MPI.SUM))
         return float(total[0]) / self.size
 
     def greatest(self, value: float) -> float:
         """Give the greatest of all ranks' values."""
         found = np.array([value])
-        wait(self.comm.Iallreduce(MPI.IN_PLACE, found, MPI.MAX))
+        await_request(self.comm.Iallreduce(MPI.IN_PLACE, found, MPI.MAX))
         return float(found[0])
 
     def align(self) -> None:
@@ -174,8 +169,8 @@ class Team:
     def gather(self, rows: NDArray[Any], root: int = 0) -> NDArray[Any] | None:
         """Gather records of all ranks at one of them; None on the others."""
         counts = np.zeros(self.size, np.int64)
-        wait(self.comm.Iallgather(np.array([rows.nbytes], np.int64), counts))
+        await_request(self.comm.Iallgather(np.array([rows.nbytes], np.int64), counts))
         found = np.empty(int(counts.sum()), np.uint8) if self.rank == root else np.empty(0, np.uint8)
         into = [found, counts, MPI.BYTE] if self.rank == root else None
-        wait(self.comm.Igatherv([np.ascontiguousarray(rows).view(np.uint8), MPI.BYTE], into, root))
+        await_request(self.comm.Igatherv([np.ascontiguousarray(rows).view(np.uint8), MPI.BYTE], into, root))
         return found.view(rows.dtype) if self.rank == root else None

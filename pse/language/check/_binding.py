@@ -21,7 +21,7 @@ from pse.language.types._elements import COMPLEX, INTEGERS, fits, literal_elemen
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Expression, Number, Value, names_in, render_expression
 from pse.language.types._types import Element
-from pse.text import did_you_mean
+from pse.text import did_you_mean, value_text
 
 MAX_PARTITIONS = 1_000_000
 """Most partitions that a program may ask for."""
@@ -227,7 +227,7 @@ class _Binding:
 
 
 def _show(value: Value) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = value_text(value)
     return text if len(text) <= 40 else text[:39] + "…"
 
 

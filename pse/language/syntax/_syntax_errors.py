@@ -14,7 +14,14 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as syntax
 from pse.language.syntax._ast_builder import span_of
-from pse.language.syntax._lexer import CHOICE, PROGRAM_KEYWORDS, RESERVED
+from pse.language.syntax._lexer import (
+    ARITHMETIC,
+    BINARY_OPERATORS,
+    CHOICE,
+    COMPARISONS,
+    PROGRAM_KEYWORDS,
+    RESERVED,
+)
 from pse.language.types._options import read_size
 from pse.text import list_text, nearest_word
 
@@ -22,10 +29,6 @@ LANGUAGE_VERSION = 1
 """The version of the language that this checker knows."""
 
 _EXPRESSION = {"NAME", "INT", "LPAR", "MINUS"}
-_OPERATORS = {
-    *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "POWER", "AND", "OR"),
-    *("EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST"),
-}
 _RARE = {"LPAR", "LSQB", "DOT", "EQUAL", "AT", "ELLIPSIS"}
 _STATEMENT = {"LET", "PARALLEL"}
 _ITEM = {"PARAM", "PROGRAM"}
@@ -53,8 +56,6 @@ _SPELLING = {
 _CLOSED_BY = {"LPAR": ("RPAR", "`)`"), "LSQB": ("RSQB", "`]`"), "LBRACE": ("RBRACE", "`}`")}
 ITEM_STARTS = {"COVEN", "IMPORT", "PARAM", "PARTITION", "THREADS", "OPTIONS", "SEGMENT", "PROGRAM"}
 """What begins an item of a file."""
-_COMPARISONS = {"EQUALS", "DIFFERS", "LESSTHAN", "AT_MOST", "MORETHAN", "AT_LEAST"}
-_ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 _HINTS = {
     "&&": "write `and`",
     "||": "write `or`",
@@ -249,15 +250,15 @@ def _habit(token: Token, before: Token | None, accepted: Collection[str]) -> str
         return (
             "programs have no lists and no indices: pass the array to a module, which works on its elements"
         )
-    if token.type == "EQUAL" and before is not None and before.type in _ARITHMETIC:
+    if token.type == "EQUAL" and before is not None and before.type in ARITHMETIC:
         return f"write the name again:  x = x {before} …"
     if token.type == "EQUAL" and before is not None and before in PROGRAM_KEYWORDS:
         return f"`{before}` is a word of the language; it cannot be a name"
     if token.type == "EQUAL" and "EQUALS" in accepted:
         return "a comparison is written `==`"
-    if token.type in _ARITHMETIC and "EQUAL" in accepted and before is not None:
+    if token.type in ARITHMETIC and "EQUAL" in accepted and before is not None:
         return f"a variable gets a new value by  {before} = {before} {token} …"
-    if token.type in _COMPARISONS and "AND" in accepted and not (_COMPARISONS | {"DOT"}) & set(accepted):
+    if token.type in COMPARISONS and "AND" in accepted and not (COMPARISONS | {"DOT"}) & set(accepted):
         return "comparisons have no chains: write `a < b and b < c`"
     if token.type == "ARROW" and "LET" in accepted:
         return "outputs are named either by `let x = call(…)` or by `call(…) -> x`"
@@ -280,10 +281,10 @@ def _expected(accepted: Collection[str]) -> str:
             words.append(text)
             left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "NOT", "FOR", "WHILE"}
             left -= {"IF", "VAR", "COVEN", "IMPORT", "PARTITION", "THREADS", "OPTIONS", "SEGMENT"}
-    if left > _OPERATORS:
+    if left > BINARY_OPERATORS:
         words.append("an operator")
-        left -= _OPERATORS | (_RARE if len(words) + len(left - _OPERATORS) > 4 else set())
-    words += sorted(_SPELLING.get(kind, f"`{kind.lower()}`") for kind in left - _OPERATORS)
+        left -= BINARY_OPERATORS | (_RARE if len(words) + len(left - BINARY_OPERATORS) > 4 else set())
+    words += sorted(_SPELLING.get(kind, f"`{kind.lower()}`") for kind in left - BINARY_OPERATORS)
     return list_text(words, "or")
 
 

@@ -15,6 +15,7 @@ from pse._abi.elements import MAX_TEXT
 from pse.errors import EvaluationError
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, Value
+from pse.text import value_text
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
@@ -140,13 +141,9 @@ def _checked(value: Any, span: Span | None, subject: str) -> Value:
 
 def _add(left: Any, right: Any) -> Value:
     if isinstance(left, str) or isinstance(right, str):
-        return _text(left) + _text(right)
+        return value_text(left) + value_text(right)
     result: Value = left + right
     return result
-
-
-def _text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _divide(left: Any, right: Any) -> Value:

@@ -12,6 +12,7 @@ from dataclasses import field
 
 from pse.language.diagnostics._source import Span
 from pse.records import dataclass
+from pse.text import value_text
 
 Value = int | float | complex | bool | str
 
@@ -303,7 +304,7 @@ def _render(expression: Expression) -> tuple[str, int]:
     """Give the text of an expression and how tightly it binds."""
     match expression:
         case Number(value):
-            text = str(value).lower() if isinstance(value, bool) else repr(value)
+            text = value_text(value)
             return text, _PRECEDENCE["negative"] if text.startswith("-") else _ATOM
         case Text(value):
             return quote(value), _ATOM

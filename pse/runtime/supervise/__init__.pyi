@@ -1,4 +1,4 @@
-from ._backoff import LONGEST_BRIEF as LONGEST_BRIEF, Backoff as Backoff
+from ._backoff import Backoff as Backoff, await_request as await_request
 from ._error_format import exit_code_of as exit_code_of, print_error as print_error
 from ._launcher_records import find_launcher as find_launcher
 from ._monitor_handle import MonitorHandle as MonitorHandle

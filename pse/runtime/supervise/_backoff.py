@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pse._abi.waiting import BACKOFF_LONGEST, BACKOFF_LONGEST_BRIEF, BACKOFF_SHARE, BACKOFF_SHORTEST
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 SHORTEST = BACKOFF_SHORTEST / 1e9
 """Seconds of the first sleep."""
@@ -80,3 +84,18 @@ class Backoff:
             time.sleep(self.seconds)
             self.lengthen()
         return True
+
+
+def await_request(request: MPI.Request) -> None:
+    """Sleep until MPI has completed a request to which another rank is known to be at work.
+
+    Parameters
+    ----------
+    request : MPI.Request
+        The request; null afterwards.
+
+    Examples
+    --------
+    >>> await_request(MPI.COMM_WORLD.Ibarrier())  # doctest: +SKIP
+    """
+    Backoff(LONGEST_BRIEF).sleep_until(request.Test)

@@ -20,7 +20,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.runtime.distribution._trees import NodeTree
-from pse.runtime.supervise._backoff import LONGEST_BRIEF, Backoff
+from pse.runtime.supervise._backoff import await_request
 from pse.trace import EventType, Recorder, clock
 
 METAHOST = "PSE_METAHOST"
@@ -53,7 +53,7 @@ def _number_metahosts(comm: MPI.Intracomm) -> list[int]:
     """The metahost of every rank, as a number that is the same for all ranks of one."""
     digest = hashlib.blake2b(os.environ.get(METAHOST, "").encode(errors="replace"), digest_size=8).digest()
     found = np.empty(comm.Get_size(), "<u8")
-    await_turn(comm.Iallgather(np.frombuffer(digest, "<u8"), found))
+    await_request(comm.Iallgather(np.frombuffer(digest, "<u8"), found))
     numbers: list[int] = np.unique(found, return_inverse=True)[1].tolist()
     return numbers
 
@@ -61,7 +61,7 @@ def _number_metahosts(comm: MPI.Intracomm) -> list[int]:
 def _ask(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
     """Compare this clock with that of another rank, when it is ready to answer."""
     time_there = np.zeros(1, "<i8")
-    await_turn(comm.Irecv(time_there, above, CLOCK_TAG))
+    await_request(comm.Irecv(time_there, above, CLOCK_TAG))
     trips = []
     for _ in range(ROUND_TRIPS):
         sent = clock()
@@ -82,8 +82,3 @@ def _answer(comm: MPI.Intracomm, other: int) -> None:
         comm.Recv(time_here, other, CLOCK_TAG)
         time_here[0] = clock()
         comm.Send(time_here, other, CLOCK_TAG)
-
-
-def await_turn(request: MPI.Request) -> None:
-    """Sleep until a message is there."""
-    Backoff(LONGEST_BRIEF).sleep_until(request.Test)

@@ -15,7 +15,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse.runtime.distribution._trees import NodeTree
-from pse.runtime.transport._clocks import await_turn
+from pse.runtime.supervise._backoff import await_request
 from pse.runtime.transport._resource_counters import NUMBERS
 from pse.trace import EventType, Recorder, clock
 from pse.trace.format import LINK_RATE, ValueKind, bits_of
@@ -51,7 +51,7 @@ def _measure(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
 def _take(comm: MPI.Intracomm, above: int) -> float:
     """Ask another rank for larger and larger arrays; gives the rate of the last one, bytes a second."""
     size, wanted = FIRST, np.zeros(1, "<i8")
-    await_turn(comm.Irecv(wanted, above, LINK_TAG))
+    await_request(comm.Irecv(wanted, above, LINK_TAG))
     while True:
         array = np.empty(size, "u1")
         array.fill(0)  # Its pages are there before it is timed.

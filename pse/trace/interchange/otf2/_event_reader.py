@@ -14,6 +14,7 @@ from typing import Any
 from pse.trace.format._events import NONE, Collective, EventType, Phase, SendMode, TextKind, ValueKind
 from pse.trace.interchange.otf2 import _mapping as mapping
 from pse.trace.interchange.otf2._calling_contexts import CallingContexts
+from pse.trace.interchange.otf2._clock import MASK
 from pse.trace.interchange.otf2._definition_writer import TYPE_DOUBLE, TYPE_INT64
 from pse.trace.interchange.otf2._location_state import Location
 from pse.trace.interchange.otf2._mapping import Rule
@@ -21,7 +22,6 @@ from pse.trace.interchange.otf2._records import POINTER, U8, U32, U64, UNDEFINED
 from pse.trace.interchange.otf2._rma_and_io import Transfers
 
 E = EventType
-MASK = 2**64 - 1
 NO_EXIT_CODE = -(2**63)
 CREATE_HANDLE = 17
 _COLLECTIVES = {number: kind for kind, number in reversed(mapping.OPERATIONS.items())}
