@@ -95,7 +95,9 @@ def test_what_was_not_formatted_is_not_formatted(place: Path) -> None:
         ("for k in 0 .. units inflight 2 {", "for k in 0 .. units inflight 3 {"),
     ],
 )
-def test_iterations_in_flight(place: Path, head: str, expected: str) -> None:
+def test_iterations_in_flight_are_written_into_the_head_of_a_loop(
+    place: Path, head: str, expected: str
+) -> None:
     before = subject(PIPELINE.replace("for k in 0 .. units {", head), place)
     (step,) = [s.id for s in before.walk.steps if type(s.statement).__name__ == "For"]
     assert expected in rewrite(before, Change(inflight={step: 3}))
@@ -109,7 +111,9 @@ def test_iterations_in_flight(place: Path, head: str, expected: str) -> None:
         ("options { arena = auto  queue_depth thread_A = 3 }\n", "queue_depth thread_A = 3"),
     ],
 )
-def test_queue_depths(place: Path, options: str, expected: str) -> None:
+def test_the_depth_of_queues_is_written_into_the_options_once(
+    place: Path, options: str, expected: str
+) -> None:
     before = subject(PIPELINE.replace("program pipeline", f"{options}program pipeline"), place)
     text = rewrite(before, Change(depth=6))
     assert expected in text
@@ -117,7 +121,7 @@ def test_queue_depths(place: Path, options: str, expected: str) -> None:
     assert subject(text, place).program.options
 
 
-def test_counts_of_partitions(place: Path) -> None:
+def test_a_count_of_partitions_is_replaced_and_the_comment_behind_it_stays(place: Path) -> None:
     text = 'coven 1\nimport "stages.py" { fill }\npartition P = procs  // one each\nprogram p {\n'
     text += "  var f64[64] @ block(0) u\n  PARALLEL over P { fill() -> u }\n}\n"
     assert "partition P = 4 * procs  // one each" in rewrite(

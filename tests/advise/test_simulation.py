@@ -111,7 +111,9 @@ def test_queues_hold_back_who_is_ahead(depth: int, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(("window", "seconds"), [(None, 8.0), (1, 8.0), (2, 5.0), (4, 5.0)])
-def test_iterations_in_flight(window: int | None, seconds: float) -> None:
+def test_iterations_in_flight_overlap_as_far_as_their_number_allows(
+    window: int | None, seconds: float
+) -> None:
     """Four rounds of a second on one thread, then one on another; without others in flight in turn."""
     operations: list[Operation] = []
     rounds: list[list[object]] = []

@@ -56,7 +56,7 @@ def links(chain):
     return [(link.rank, link.state) for link in chain.links]
 
 
-def test_a_late_sender(written):
+def test_a_wait_for_a_late_sender_leads_to_the_call_that_sent(written):
     opened = written(
         [],
         [*call(1, 100, 200), *wait(210, 5100), *post("RECEIVE", 5110, 2, (4, 3)), *call(1, 5200, 5300)],
@@ -88,7 +88,7 @@ def late_receiver(flags, taken):
 @pytest.mark.parametrize(
     ("flags", "taken", "time"), [(KEPT, (400, 6000), 6000), (FAR, (6050,), 6050), (FAR, (6500,), 6110)]
 )
-def test_a_late_receiver(written, flags, taken, time):
+def test_a_wait_for_a_late_receiver_leads_to_the_call_that_received(written, flags, taken, time):
     """Near, it took the message; far, its rank had no time for it, and may say so later than the sender."""
     chain = wait_chain(written(*late_receiver(flags, taken)), 1, 1000)
     assert links(chain) == [(1, "wait"), (2, "call")]

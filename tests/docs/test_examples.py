@@ -251,7 +251,7 @@ def test_a_console_block_begins_with_a_command():
         (["a.c"], "abc\n", False),
     ],
 )
-def test_what_is_compared(shown, printed, same):
+def test_output_of_an_example_is_compared_but_for_what_differs_from_run_to_run(shown, printed, same):
     assert matches(shown, printed) is same
 
 

@@ -37,7 +37,7 @@ def sample(name, finder, request):
     return check_program(path.read_text(), path.name, modules=finder).program
 
 
-def test_fft2d(finder, request):
+def test_tags_of_fft2d_have_the_types_that_the_description_gives(finder, request):
     checked = sample("fft2d", finder, request)
     assert types(checked) == {
         "k": "i64",
@@ -66,7 +66,7 @@ def test_fft2d(finder, request):
     assert checked.modules[1].source is None
 
 
-def test_heat(finder, request):
+def test_statements_and_dimensions_of_heat_are_resolved(finder, request):
     checked = sample("heat", finder, request)
     first, initial, loop, *_ = checked.body
     assert isinstance(first, Assign)
@@ -240,7 +240,7 @@ def test_names_of_sibling_blocks_are_different_tags(finder):
         ("for k in 0 .. 9 inflight 2 { t.make(8) -> x  for j in 0 .. 3 { t.change(x) } }", []),
     ],
 )
-def test_paths(body, expected, finder):
+def test_tags_are_followed_through_branches_loops_and_iterations_in_flight(body, expected, finder):
     found = codes(body, finder, "param i64 N = 4")
     assert [code for code in found if code.startswith("E")] == expected
 

@@ -46,7 +46,7 @@ def pse(*arguments):
     return result.exit_code, result.output
 
 
-def test_a_good_program(folder):
+def test_check_says_that_a_good_program_has_no_errors(folder):
     assert pse("check", "good.coven") == (0, "good.coven: no errors\n")
 
 
@@ -80,7 +80,7 @@ def test_a_group_with_one_command_names_it(folder):
     assert "there is no command foo; the only command is clear" in pse("cache", "foo")[1]
 
 
-def test_json(folder):
+def test_check_writes_diagnostics_of_several_programs_as_json(folder):
     code, output = pse("check", "--format", "json", "wrong.coven", "warned.coven")
     data = json.loads(output)
     assert code == 1

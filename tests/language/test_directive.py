@@ -67,7 +67,7 @@ def test_everything_that_a_directive_can_say():
         ("f(in f64 x" + "(" * 200, "E0008", 0, "too deep"),
     ],
 )
-def test_wrong_directives(text, code, column, message):
+def test_a_wrong_directive_is_reported_at_its_column(text, code, column, message):
     found = parse_directive(text, PLACE)
     assert isinstance(found, tuple)
     assert found[0].code == code

@@ -40,7 +40,7 @@ def expression(text):
         ("(0 - 1) ** 9223372036854775807", -1),
     ],
 )
-def test_values(text, value):
+def test_an_expression_has_a_value_of_the_right_type(text, value):
     found = evaluate(expression(text), {})
     assert found == value
     assert type(found) is type(value)
@@ -69,7 +69,7 @@ def test_values(text, value):
         ("missing + 1", "`missing` has no value"),
     ],
 )
-def test_no_value(text, message):
+def test_an_expression_without_a_value_is_refused_with_its_place(text, message):
     with pytest.raises(EvaluationError, match=message) as failure:
         evaluate(expression(text), {})
     assert failure.value.exit_code == 1
@@ -127,7 +127,7 @@ def extent(text):
         ("(N + N) / (2 * procs)", "N / procs"),
     ],
 )
-def test_equal_extents(left, right):
+def test_extents_that_are_equal_for_all_values_are_recognized(left, right):
     if "2 * procs" in left:
         assert extent(left) != extent(right)  # Floors of different quotients: only exact ones are simplified.
     else:
@@ -137,7 +137,7 @@ def test_equal_extents(left, right):
 @pytest.mark.parametrize(
     ("left", "right"), [("N", "M"), ("N / 2 * 2", "N"), ("N - M", "M - N"), ("N % 2", "0")]
 )
-def test_different_extents(left, right):
+def test_extents_that_may_differ_are_told_apart(left, right):
     assert extent(left) != extent(right)
 
 
@@ -164,6 +164,6 @@ def test_large_expressions_are_taken_whole():
     assert to_expression(extent_of(tree, atom)) == tree
 
 
-def test_names():
+def test_names_in_an_expression_are_found_and_looked_up():
     assert names_in(expression("N + max(M, 2) / procs")) == {"N", "M", "procs"}
     assert evaluate(Name("N"), {"N": 3}) == 3

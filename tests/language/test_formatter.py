@@ -70,7 +70,7 @@ program p {  // open
 """
 
 
-def test_odd_places():
+def test_comments_in_odd_places_stay_and_formatting_again_changes_nothing():
     assert format_program(ODD, "p") == NEAT
     assert format_program(NEAT, "p") == NEAT
 
@@ -89,7 +89,7 @@ def test_odd_places():
         ("program p { k . f ( x ) }", "program p { k.f(x) }"),
     ],
 )
-def test_spaces(source, expected):
+def test_blanks_are_set_around_operators_and_brackets(source, expected):
     assert format_program(f"coven 1\n{source}\n", "p") == f"coven 1\n{expected}\n"
 
 

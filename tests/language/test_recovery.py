@@ -108,7 +108,7 @@ def test_segments_cannot_grow_without_end(finder):
     assert {d.code for d in check_program(text, "p.coven", modules=finder).diagnostics} == {"E0008"}
 
 
-def test_unreadable_files(tmp_path):
+def test_a_program_that_cannot_be_read_is_refused_with_the_reason(tmp_path):
     with pytest.raises(UsageError, match="cannot be read: No such file") as failure:
         read_program(str(tmp_path / "none.coven"))
     assert failure.value.exit_code == 2

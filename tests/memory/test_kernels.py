@@ -60,7 +60,7 @@ def test_strided_copy_is_its_definition(case):
 
 @pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8", "c16", "V12"])
 @pytest.mark.parametrize("shape", [(1024, 1024), (1031, 997), (3, 400_000), (400_000, 3), (64, 65_536)])
-def test_large_transposes(shape, dtype):
+def test_transposes_too_large_for_the_caches_are_exact(shape, dtype):
     """Large enough to be written past the caches; shapes with whole tiles, ragged edges, thin strips."""
     source = np.empty(shape, dtype)
     source.view("u1").reshape(-1)[:] = np.random.default_rng(1).integers(0, 256, source.nbytes, dtype="u1")

@@ -90,7 +90,7 @@ def system(tmp_path):
     ],
     ids=["no cgroup", "no limit", "limit", "nested", "container", "version 1", "version 1, no limit"],
 )
-def test_memory_figures(system, files, total, available):
+def test_memory_is_the_least_that_machine_and_control_groups_allow(system, files, total, available):
     root = system(files)
     assert memory_figures(root) == (total, available)
     assert default_capacity(root) == max(available * 4 // 5 // MIB, 1) * MIB

@@ -55,7 +55,7 @@ def run(room, kind, datas, results, **how):
     root=st.integers(0, 12),
 )
 @pytest.mark.parametrize("kind", ["reduce", "allreduce", "scan"])
-def test_reductions(world_library, kind, world, count, op, root):
+def test_reductions_among_partitions_give_what_numpy_gives(world_library, kind, world, count, op, root):
     owners, nodes, seed = world
     partitions, root = len(owners), root % len(owners) if kind == "reduce" else 0
     datas = [numbers(p, count, np.int64) for p in range(partitions)]
@@ -127,7 +127,9 @@ def test_an_operation_need_not_commute(world_library, world, kind, root):
     world=worlds(13), count=COUNTS, root=st.integers(0, 12), dtype=st.sampled_from(["i4", "f8", "u1", "c16"])
 )
 @pytest.mark.parametrize("kind", ["bcast", "gather", "allgather", "scatter", "alltoall"])
-def test_exchanges(world_library, kind, world, count, root, dtype):
+def test_exchanges_among_partitions_move_every_piece_to_its_place(
+    world_library, kind, world, count, root, dtype
+):
     owners, nodes, seed = world
     partitions, root = len(owners), root % len(owners)
     wide = partitions * count
@@ -162,7 +164,7 @@ def test_exchanges(world_library, kind, world, count, root, dtype):
 
 @relaxed
 @given(world=worlds(6), data=st.data())
-def test_alltoallv(world_library, world, data):
+def test_alltoallv_moves_pieces_of_any_counts_to_their_places(world_library, world, data):
     owners, nodes, seed = world
     n = len(owners)
     counts = np.array(data.draw(st.lists(COUNTS, min_size=n * n, max_size=n * n)), np.uintp).reshape(n, n)

@@ -342,7 +342,7 @@ def test_pkg_config_is_asked_first(write, tmp_path, monkeypatch, load_module, ca
     assert call(load_module(write("f.c", text))) == (42,)
 
 
-def test_a_missing_file(tmp_path):
+def test_building_a_file_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(ModuleNotFound, match="there is no file"):
         build_module(str(tmp_path / "absent.c"))
 

@@ -127,7 +127,7 @@ def test_a_near_miss_is_suggested(write):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_file(write, tmp_path):
+def test_a_module_in_a_file_without_permission_is_refused_with_the_reason(write, tmp_path):
     (tmp_path / write("step.c", STEP)).chmod(0)
     with pytest.raises(ModuleNotFound, match="can't be read: Permission denied"):
         find("step.c")
@@ -172,7 +172,7 @@ def test_a_function_may_come_from_an_included_file(write):
     assert found.diagnostics == ()
 
 
-def test_link_and_flags():
+def test_options_of_link_and_flags_directives_are_collected_without_repeats():
     text = "//@ coven link fftw3, m\n//@ coven link m\n//@ coven flags -O2 '-DNAME=\"a b\"'\n"
     options = directives.options(directives.scan(text, "c", "f.c"))
     assert options == directives.Options(("fftw3", "m"), ("-O2", '-DNAME="a b"'))

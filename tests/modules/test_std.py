@@ -164,7 +164,7 @@ def test_h5_without_the_dataset(std, tmp_path):
         call_python(std("load"), [str(tmp_path / "a.h5")], {"a": np.empty(1)})
 
 
-def test_h5_without_h5py(std, tmp_path, monkeypatch):
+def test_saving_h5_without_h5py_names_the_package_and_writes_nothing(std, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(ModuleError, match="needs the package h5py") as caught:
         call_python(std("save"), [str(tmp_path / "a.h5"), np.zeros(1)])

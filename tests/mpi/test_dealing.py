@@ -37,7 +37,9 @@ def boxed(n, m):
 @pytest.mark.parametrize(
     ("place", "processors"), [("one node", 1), ("two nodes", 3), ("no shared memory", 3)]
 )
-def test_all_distributions(pse, tmp_path, place, processors, nothing_left_behind):
+def test_arrays_dealt_by_every_distribution_come_back_whole(
+    pse, tmp_path, place, processors, nothing_left_behind
+):
     for file in HERE.glob("dealing.*"):
         shutil.copy(file, tmp_path)
     report = run(pse, tmp_path, "dealing.coven", processors, place)

@@ -62,7 +62,9 @@ def check_saved(here, expected):
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("processors", [1, pytest.param(2, marks=pytest.mark.nightly), 3])
 @pytest.mark.parametrize("limit", ["1B", "64KiB"])
-def test_frames_in_flight(pse, here, place, processors, limit, nothing_left_behind):
+def test_frames_in_flight_are_saved_as_their_reference_has_them(
+    pse, here, place, processors, limit, nothing_left_behind
+):
     report = run(pse, here, "frames.coven", processors, place, "-o", f"local_limit={limit}")
     check_saved(here, meant(here, "frames.coven", processors, N=7, M=5))
     assert report["ranks"] == 1 + 2 * processors
@@ -71,7 +73,9 @@ def test_frames_in_flight(pse, here, place, processors, limit, nothing_left_behi
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_large_arrays(pse, here, place, nothing_left_behind):
+def test_large_arrays_are_exchanged_whole_and_copied_only_where_they_must_be(
+    pse, here, place, nothing_left_behind
+):
     """16 MiB and more a piece, in strips of other strides."""
     report = run(pse, here, "frames.coven", 2, place, N=2051, M=2048, frames=2)
     check_saved(here, meant(here, "frames.coven", 2, N=2051, M=2048, frames=2))

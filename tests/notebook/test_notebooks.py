@@ -15,7 +15,7 @@ LONG = ("2-overlap",)
 """Those that sweep for most of a minute: every night."""
 
 
-def test_there_are_some():
+def test_the_folder_has_at_least_three_notebooks():
     assert len(NOTEBOOKS) >= 3
 
 
@@ -33,7 +33,7 @@ def test_no_output_is_kept(path):
         for path in NOTEBOOKS
     ],
 )
-def test_every_cell_runs(path, execute, tmp_path):
+def test_every_cell_of_a_notebook_runs_or_fails_as_it_is_marked(path, execute, tmp_path):
     place = tmp_path / "notebooks"
     place.mkdir()
     (tmp_path / "programs").symlink_to(ROOT / "programs")

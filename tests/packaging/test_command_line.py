@@ -17,7 +17,7 @@ def command_file(directory, name, text):
     return {"PYTHONPATH": str(directory)}
 
 
-def test_version(pse):
+def test_the_option_version_prints_the_version_of_the_package(pse):
     finished = pse("--version")
     assert (finished.code, finished.out.strip()) == (0, f"pse, version {__version__}")
 

@@ -38,7 +38,7 @@ def exported(path: Path) -> set[str]:
     return {symbol.name for symbol in elf.read(path).symbols if symbol.defined} - WEAK
 
 
-def test_there_are_extensions():
+def test_the_build_has_extension_modules():
     assert EXTENSIONS, "nothing is built; run `make ext`"
 
 

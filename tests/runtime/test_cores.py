@@ -63,7 +63,7 @@ def test_pin_takes_nothing_else(bad):
         ("8,4", [{8, 4}, {8}, {8}, {4}, {4}, {8}, {8}]),
     ],
 )
-def test_what_pin_means(program, pin, expected):
+def test_ranks_get_cores_as_the_option_pin_says(program, pin, expected):
     placement = place_threads(compile_program(program.read_text(), program))
     assert [choose_cores(pin, placement, [0] * 7, rank, [4, 6, 8]) for rank in range(7)] == expected
 

@@ -35,7 +35,7 @@ def test_a_rank_waits_for_gdb(asked, monkeypatch):
     assert ("error: segmentation fault in module overrun" in job.err) == (asked == "crash"), job.err
 
 
-def test_what_opens_gdb(monkeypatch):
+def test_gdb_opens_in_tmux_else_in_an_xterm_else_nowhere(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
     for name in ("TMUX", "DISPLAY"):
         monkeypatch.delenv(name, raising=False)

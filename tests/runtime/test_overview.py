@@ -303,7 +303,7 @@ def test_a_process_that_asks_is_told(prepared, monkeypatch):
         (LoopLine("k", 7, 9, False), "7 of 9 (77 %)"),
     ],
 )
-def test_words_for_loops(loop, text):
+def test_the_progress_of_a_loop_is_said_in_words(loop, text):
     assert loop_text(loop) == text
 
 

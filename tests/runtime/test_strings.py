@@ -138,7 +138,7 @@ def test_strings_are_built_in_every_place(folder, place, processors):
     assert hear(folder, body, processors=processors) == expected
 
 
-def test_strings_of_partitions(folder):
+def test_strings_made_of_values_of_partitions_reach_their_calls(folder):
     body = """for k in 0 .. 2 { PARALLEL over P {
       thread_B c.half(k) -> x reduce y(sum)
       let s = "x" + x

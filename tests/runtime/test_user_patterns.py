@@ -108,7 +108,7 @@ def test_a_function_that_fails_is_named_with_its_own_frames(dealt, name, words):
     assert words in failure.value.traceback
 
 
-def test_no_such_file():
+def test_a_pattern_in_a_file_that_does_not_exist_is_refused():
     with pytest.raises(ProgramError, match=r"pattern nowhere.py:deal: there is no file nowhere.py"):
         user_distributions.pieces("nowhere.py:deal", 4, 2)
 

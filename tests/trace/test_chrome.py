@@ -194,7 +194,7 @@ def pse():
     return lambda *arguments: CliRunner().invoke(main, ["trace", *map(str, arguments)])
 
 
-def test_the_command_line(small_trace, tmp_path, pse):
+def test_export_to_chrome_writes_the_ranks_that_are_asked_for(small_trace, tmp_path, pse):
     done = pse("export", small_trace, "--to", "chrome", "-o", tmp_path / "out.json.gz", "--rank", "0-1")
     assert (done.exit_code, done.output) == (0, "")
     found = json.loads(gzip.decompress((tmp_path / "out.json.gz").read_bytes()))["traceEvents"]

@@ -75,7 +75,7 @@ def test_an_unknown_rank_is_named(small_trace):
         trace.open(small_trace).events(9)
 
 
-def test_a_missing_directory(tmp_path):
+def test_a_trace_that_does_not_exist_is_refused_with_the_command_that_makes_one(tmp_path):
     with pytest.raises(trace.TraceError, match=r"there is no trace .*nowhere") as caught:
         trace.open(tmp_path / "nowhere")
     assert "pse run PROGRAM -p P --trace DIR" in caught.value.help
@@ -94,7 +94,7 @@ def test_a_directory_without_a_trace(tmp_path):
         trace.open(tmp_path)
 
 
-def test_only_definitions(small_trace):
+def test_a_trace_without_files_of_events_is_refused(small_trace):
     for path in small_trace.glob("rank-*"):
         path.unlink()
     with pytest.raises(

@@ -59,7 +59,7 @@ def test_memory_belongs_to_the_rank_that_allocated_it(small_trace):
     ]
 
 
-def test_queue_depths(small_trace):
+def test_the_table_of_queue_depths_has_a_row_for_each_change(small_trace):
     depths = trace.open(small_trace).queue_depths()
     assert rows(depths, "time", "rank", "edge", "sender", "depth", "limit") == [
         (500, 1, 0, 0, 1, 2),

@@ -87,7 +87,7 @@ def test_main_is_the_palest_routine():
         ("MPI_Comm_dup", "other"),
     ],
 )
-def test_families(name, family):
+def test_routines_of_mpi_belong_to_their_families(name, family):
     assert routine_family(name) == family
 
 

@@ -173,7 +173,7 @@ def test_labels_are_thinned_where_rows_are_low(write_trace, make, ranks, expecte
     assert all(upper.y0 > lower.y1 - 1 for upper, lower in itertools.pairwise(boxes))
 
 
-def test_thousand_rows(write_trace, make):
+def test_a_gantt_of_a_thousand_rows_stays_of_a_readable_height(write_trace, make):
     opened = write_trace([make.call(0, 0, 1000)] * 1001, make.definitions(1001))
     figure = views.draw(opened, "gantt")
     assert drawn(figure)["module load"][0] == 1001
@@ -215,7 +215,7 @@ def test_call_sites_without_definitions_are_numbers(write_trace, make):
 
 
 @pytest.mark.parametrize("rows", [[], [{"time": 5, "type": EventType.PHASE, "a": 1}]])
-def test_nothing_happened(write_trace, make, rows):
+def test_a_gantt_of_a_trace_without_activity_says_so(write_trace, make, rows):
     figure = views.draw(write_trace([rows], make.definitions(1)), "gantt")
     assert "Nothing happened here" in words(figure)[0][-1]
     figure.draw_without_rendering()
@@ -264,7 +264,7 @@ def test_marks_have_their_texts(write_trace, make):
         ("events", "tag received"),
     ],
 )
-def test_overlays(small_trace, overlay, legend):
+def test_an_overlay_is_drawn_with_its_legend(small_trace, overlay, legend):
     figure = views.draw(small_trace, "gantt", overlays=[overlay])
     assert legend in words(figure)[2]
     figure.draw_without_rendering()
@@ -300,7 +300,7 @@ def test_curves_of_two_overlays_are_told_apart(small_trace):
     assert len({(line.get_color(), line.get_linestyle()) for line in curves}) == len(curves)
 
 
-def test_unknown_overlay(small_trace):
+def test_an_unknown_overlay_is_refused(small_trace):
     with pytest.raises(UsageError, match="there is no overlay 'lines'"):
         views.draw(small_trace, "gantt", overlays=["lines"])
 

@@ -369,7 +369,7 @@ def test_keys_move_the_window(page: Page) -> None:
         ("nothing like it", 0),
     ],
 )
-def test_search_finds(page: Page, words: str, hits: int) -> None:
+def test_the_search_of_a_page_says_how_many_hits_there_are(page: Page, words: str, hits: int) -> None:
     assert page.search(words) == (f"{hits} hits" if hits else "no hit")
 
 

@@ -22,7 +22,7 @@ BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
 @pytest.mark.parametrize("form", BEGINS)
-def test_formats(small_trace, tmp_path, form):
+def test_a_view_is_written_in_the_format_of_its_name(small_trace, tmp_path, form):
     output = tmp_path / f"run.{form}"
     result = view(small_trace.path, "-o", output)
     assert result.exit_code == 0, result.output
@@ -75,7 +75,7 @@ def test_a_view_with_nothing_to_show_leaves_the_others(write_trace, make, tmp_pa
     assert not (tmp_path / "run.pdf").exists()
 
 
-def test_selection_and_size(small_trace, tmp_path):
+def test_a_view_shows_the_selection_in_the_size_that_is_asked_for(small_trace, tmp_path):
     output = tmp_path / "run.svg"
     chosen = ("--thread", "B", "--tph", "7", "--from", "0.0001", "--until", "0.0009")
     assert view(small_trace.path, *chosen, "--width", "5", "--height", "4", "-o", output).exit_code == 0
@@ -121,7 +121,7 @@ def test_what_can_t_be_drawn(small_trace, tmp_path, monkeypatch, arguments, mess
     assert not list(tmp_path.glob("run*"))
 
 
-def test_no_trace(tmp_path):
+def test_viewing_a_trace_that_does_not_exist_is_refused(tmp_path):
     result = view(tmp_path / "nix", "-o", tmp_path / "run.png")
     assert result.exit_code == 2
     assert "there is no trace" in result.output
@@ -154,7 +154,7 @@ def test_a_file_is_there_whole_or_not_at_all(small_trace, tmp_path, form):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_full_disk(small_trace, tmp_path):
+def test_a_full_disk_is_named_when_a_view_is_written(small_trace, tmp_path):
     (tmp_path / "run.png").symlink_to("/dev/full")
     with pytest.raises(UsageError, match=r"cannot write .*: No space left on device"):
         views.save(views.draw(small_trace, "gantt"), tmp_path / "run.png")

@@ -90,7 +90,7 @@ def test_arguments_that_make_no_sense_are_refused(stacked, line, words):
     assert words in ended.err
 
 
-def test_strict_slices(stacked):
+def test_sums_have_the_same_bits_in_strict_slices(stacked):
     ended = stacked(3, f"{BCS}argument mode strict\n", str(PROGRAMS / "bcs.py"), "sums")
     assert (ended.code, ended.out) == (0, "same bits\n"), ended.err
 
