@@ -7,7 +7,7 @@ Each table gives
 
 - ``cext/abi/include/abi_NAME.h``: constants, enums, structs, with assertions that C lays structs out as NumPy
   does,
-- ``pse/_abi/NAME.pxd``: the same for Cython,
+- ``pse/_abi/NAME.pxd``: the same for Cython, where a face cimports it,
 - ``pse/_abi/NAME.py``: constants, enums, dtypes of structs (that of events.def is in ``pse/trace/format``),
 
 and some give a part of a file that is written by hand: the enums of ``coven.h``, the tables of
@@ -49,6 +49,8 @@ from abigen.model import TableError, read
 
 ROOM = Path(__file__).parent
 ROOT = ROOM.parents[1]
+NOT_FOR_CYTHON = ("blocks", "coschedule", "coven", "environment", "waiting")
+"""Tables of which no face in Cython needs a line."""
 
 
 def outputs() -> dict[Path, str]:
@@ -58,7 +60,7 @@ def outputs() -> dict[Path, str]:
     made: dict[Path, str] = {}
     for name, table in tables.items():
         made[ROOM / "include" / f"abi_{name}.h"] = c.header(table, layouts)
-        if name != "coven":
+        if name not in NOT_FOR_CYTHON:
             made[ROOT / "pse" / "_abi" / f"{name}.pxd"] = cython.declarations(table, layouts)
         made[ROOT / f"{table.module.replace('.', '/')}.py"] = python.module(table, layouts)
     coven, page = ROOT / "pse" / "modules" / "include" / "coven.h", ROOT / "docs" / "trace.md"

@@ -24,6 +24,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "abi_environment.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels say EINVAL. */
 #endif
@@ -182,7 +184,7 @@ void pse_recorder_grow(pse_recorder *recorder)
 /* The host's name, after that of the machine that it belongs to where the environment tells: MACHINE/HOST. */
 static void fill_host(char *host, size_t room)
 {
-    const char *metahost = getenv("PSE_METAHOST");
+    const char *metahost = getenv(PSE_METAHOST_VARIABLE);
     if (metahost && *metahost)
         snprintf(host, room / 2, "%s", metahost);
     size_t length = strlen(host);
@@ -210,7 +212,7 @@ static void fill_header(pse_trace_header *header, uint32_t rank)
 
 static int create_file(recorder_file *file, const char *directory, uint32_t rank, const char *part)
 {
-    int length = snprintf(file->path, sizeof file->path, "%s/rank-%05u%s.events", directory, rank, part);
+    int length = snprintf(file->path, sizeof file->path, "%s/" PSE_EVENTS_FILE, directory, rank, part);
     if (length < 0 || (size_t)length >= sizeof file->path)
         return ENAMETOOLONG;
     unlink(file->path); /* who has mapped an older file of this name, another run or a reader, keeps that */

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pse import trace
 from pse.bench._synthetic_trace import Events, trace_header
 from pse.trace import NONE, Collective, EventType, TextKind, pair
-from pse.trace.format import EVENT_DTYPE
+from pse.trace.format import EVENT_DTYPE, EVENTS_FILE, MPI_EVENTS
 
 EVENTS = 22  # Of a rank in an iteration.
 PERIOD = 100_000  # ns of an iteration
@@ -53,7 +53,7 @@ def write_mpi_trace(directory: str | os.PathLike[str], events: int, ranks: int) 
     heads = [_head(rank, ranks) for rank in range(ranks)]
     for rank, head in enumerate(heads):
         random = np.random.default_rng(rank)
-        with (Path(directory) / f"rank-{rank:05}.mpi.events").open("wb") as file:
+        with (Path(directory) / EVENTS_FILE % (rank, MPI_EVENTS)).open("wb") as file:
             file.write(trace_header(rank, len(head) + EVENTS * iterations))
             head.tofile(file)
             for first in range(0, iterations, BLOCK):

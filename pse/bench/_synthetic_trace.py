@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pse import trace
 from pse.errors import RunError
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, WaitReason, pair
-from pse.trace.format import EVENT_DTYPE, State, header_bytes, new_header
+from pse.trace.format import EVENT_DTYPE, EVENTS_FILE, State, header_bytes, new_header
 
 Events = NDArray[np.void]
 
@@ -144,7 +144,7 @@ def _await(edge: int, sender: int, until: float) -> list[Step]:
 
 def _write_rank(directory: Path, rank: trace.RankDefinition, steps: list[Step], rounds: int) -> None:
     random = np.random.default_rng(rank.rank)
-    with (directory / f"rank-{rank.rank:05}.events").open("wb") as file:
+    with (directory / EVENTS_FILE % (rank.rank, "")).open("wb") as file:
         file.write(trace_header(rank.rank, len(steps) * rounds))
         for first in range(0, rounds, BLOCK):
             _block(steps, first, min(BLOCK, rounds - first), random).tofile(file)

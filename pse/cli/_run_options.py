@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from pse._abi.environment import TOOLS_VARIABLE, TRACE_VARIABLE
 from pse.cli.completion import directories, files, options, parameters, words
 from pse.runtime.request import Request, parse_defines
 
@@ -181,12 +182,12 @@ def _put_under(request: Request) -> None:
 
     os.environ.update(environment(request.tools, find_mpi()))
     if request.trace is not None:
-        os.environ["PSE_TRACE_DIRECTORY"] = os.path.abspath(request.trace)
+        os.environ[TRACE_VARIABLE] = os.path.abspath(request.trace)
 
 
 def coopwait(request: Request) -> "Coopwait | None":
     """Give what modules that have communicators wait by; None if there are other tools, or shall be none."""
-    if request.tools is not None or "PSE_TOOLS" in os.environ or request.coopwait is False:
+    if request.tools is not None or TOOLS_VARIABLE in os.environ or request.coopwait is False:
         return None
     from pse.toolstack import Coopwait  # It takes a while, and `runtime` can't import it.
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pse._abi.launchers import LAUNCHERS
+from pse._abi.environment import LAUNCHERS
 from pse.errors import UsageError
 from pse.records import dataclass
 

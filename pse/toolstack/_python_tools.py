@@ -25,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from pse._abi import shims
+from pse._abi.environment import TOOLS_VARIABLE
 from pse.errors import UsageError
 from pse.toolstack._library import library
 from pse.toolstack._mpi import loaded_mpi
@@ -211,7 +212,7 @@ def _stack() -> ctypes.CDLL:
     stack.pse_toolstack_ring.restype = ctypes.POINTER(shims.Ring)
     stack.pse_toolstack_take.restype = ctypes.c_size_t
     stack.pse_toolstack_take.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-    stack.pse_toolstack_attach(os.fsencode(os.environ.get("PSE_TOOLS", "")) or None)
+    stack.pse_toolstack_attach(os.fsencode(os.environ.get(TOOLS_VARIABLE, "")) or None)
     return stack
 
 

@@ -32,7 +32,7 @@ BUILT = _HERE / "tools"
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
 _RECORDER = ("recorder.c", "recorder.h")
-_TABLES = ("abi_events.h", "abi_waiting.h", "abi_coschedule.h")
+_TABLES = ("abi_events.h", "abi_waiting.h", "abi_coschedule.h", "abi_environment.h")
 _LAYER = _HERE / "lib" / "libpse_bcs.so"
 """The coscheduled layer, which needs no MPI: the tool `bcs` is linked with it."""
 _FLAGS = (

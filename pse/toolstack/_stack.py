@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pse._abi.environment import TOOLS_PATH_VARIABLE, TOOLS_VARIABLE
 from pse._cache import code_directory
 from pse.errors import UsageError
 from pse.files import draft_file
@@ -25,10 +26,8 @@ from pse.toolstack._library import SHIPPED, library, shipped_tools
 from pse.toolstack._mpi import Mpi, find_mpi, loaded_mpi
 from pse.toolstack._shipped import cache_errors
 
-CONFIGURATION = "PSE_TOOLS"
+CONFIGURATION = TOOLS_VARIABLE
 """The variable that names the configuration."""
-SEARCH = "PSE_TOOLS_PATH"
-"""The variable with directories to look for tools in, before those that come with pse."""
 
 _DESCRIBE = (
     "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_toolstack_describe(*map(os.fsencode, sys.argv[2:]))"
@@ -243,7 +242,7 @@ def available() -> Iterator[tuple[str, Path, int]]:
     seen: set[str] = set()
     with contextlib.suppress(UsageError):
         shipped = shipped_tools(find_mpi())
-    searched = map(Path, filter(None, os.environ.get(SEARCH, "").split(":")))
+    searched = map(Path, filter(None, os.environ.get(TOOLS_PATH_VARIABLE, "").split(":")))
     for directory in [*searched, shipped]:
         for path in sorted(directory.glob("*.so")):
             name = path.stem.removeprefix("lib")

@@ -21,6 +21,14 @@ def test_what_is_made_from_the_tables_is_fresh():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_declarations_for_cython_are_made_of_tables_that_a_face_cimports():
+    root = ROOM.parents[1]
+    faces = [*root.glob("cext/**/*.pyx"), *root.glob("pse/**/*.pxd")]
+    cimports = re.compile(r"^from pse\._abi\.(\w+) cimport", re.MULTILINE)
+    cimported = {name for face in faces for name in cimports.findall(face.read_text())}
+    assert cimported == {path.stem for path in root.glob("pse/_abi/*.pxd")}
+
+
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_every_entry_of_a_table_is_read(table):
     text = (ROOM / f"{table.name}.def").read_text()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from pse_testing.jobs import PROGRAMS
 
-from pse._abi.launchers import HYDRA_VARIABLES
+from pse._abi.environment import HYDRA_VARIABLES
 from pse._abi.waiting import RankState
 from pse.errors import RunError, UsageError
 from pse.language.check._ir import Option

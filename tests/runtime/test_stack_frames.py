@@ -6,6 +6,8 @@ import signal
 
 import pytest
 
+from pse.modules.build._trampolines import PREFIX
+from pse.runtime.faults import _stack_frames
 from pse.runtime.faults._stack_frames import (
     PACKAGE,
     Frame,
@@ -19,6 +21,10 @@ from pse.runtime.faults._stack_frames import (
 
 ENGINE = [Frame("call_module", "_sequencer.so", False), Frame("run", "_sequencer.so", False)]
 TRAMPOLINE = Frame("pse_call_step", "pse_trampolines.c:14", True)
+
+
+def test_trampolines_are_known_by_the_name_that_the_builder_gives_them():
+    assert _stack_frames.TRAMPOLINE == PREFIX  # The script runs without pse, so it can't import the name.
 
 
 def own(name, line):

@@ -10,6 +10,8 @@
 
 #define PSE_TRACE_VERSION 1
 #define PSE_TRACE_MAGIC "PSETRACE" /* How a file of events begins. */
+#define PSE_EVENTS_FILE "rank-%05u%s.events" /* The name of a rank's file of events, and what wrote it. */
+#define PSE_MPI_EVENTS ".mpi" /* What wrote it: the tool `trace`; the runtime's have none. */
 #define PSE_BYTE_ORDER 0x01020304 /* As the writer's machine stores it. */
 #define PSE_NONE 0xffffffffu /* No rank, site, edge, loop, partition. */
 #define PSE_CPU_TIME "CPU time of the process" /* ns */

@@ -2,6 +2,7 @@
  * (w16). */
 #include <stdlib.h>
 
+#include "abi_environment.h"
 #include "calls/argument_registers.h"
 #include "mpi/mpi_library.h"
 #include "mpi/routine_table.h"
@@ -19,7 +20,7 @@ __attribute__((visibility("hidden"))) pse_function pse_toolstack_resolve(int rou
 
 pse_function pse_toolstack_resolve(int routine)
 {
-    const char *configuration = getenv("PSE_TOOLS");
+    const char *configuration = getenv(PSE_TOOLS_VARIABLE);
     bool is_linking;
     const bool is_linked = pse_toolstack_is_begun(&is_linking);
     if (is_linking)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pse._abi.launchers import MPI_RANK_VARIABLES
+from pse._abi.environment import MPI_RANK_VARIABLES
 from pse.bench._figures import Against, Figure
 from pse.bench._running import (
     TIME_LIMIT,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pse._abi.launchers import LOCAL_SIZE_VARIABLES
+from pse._abi.environment import LOCAL_SIZE_VARIABLES
 from pse.emulate.configuration._configuration import Application, Configuration, ConfigurationError
 from pse.emulate.configuration._placement import Nodes, PlacementError, place_applications
 from pse.emulate.configuration._steps import predict_pattern, variants_of

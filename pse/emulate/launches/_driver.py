@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from pse._abi.launchers import MPI_RANK_VARIABLES
+from pse._abi.environment import MPI_RANK_VARIABLES
 from pse.emulate.configuration._checks import check_configuration
 from pse.emulate.configuration._configuration import Configuration
 from pse.emulate.configuration._placement import Nodes

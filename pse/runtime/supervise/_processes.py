@@ -14,7 +14,7 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 
-from pse._abi.launchers import (
+from pse._abi.environment import (
     HYDRA_VARIABLES,
     LAUNCHERS,
     LOCAL_RANK_VARIABLES,

@@ -3,7 +3,8 @@
 The first rank of each node asks that of the node above it in a tree what time it is, some times, and keeps
 the answer that came soonest: half of that round trip is what the comparison may be wrong by.  It is recorded
 at the start and at the end of a run; the reader interpolates between the two.  The nodes of each metahost
-(`METAHOST`) have a tree of their own, below that of the metahosts, so that few comparisons are between these.
+(METAHOST_VARIABLE) have a tree of their own, below that of the metahosts, so that few comparisons are between
+these.
 
 Ranks that wait for their turn sleep; those in a round trip don't, or the sleep would be in what they measure.
 """
@@ -19,12 +20,11 @@ from functools import partial
 import numpy as np
 from mpi4py import MPI
 
+from pse._abi.environment import METAHOST_VARIABLE
 from pse.runtime.distribution._trees import NodeTree
 from pse.runtime.supervise._backoff import await_request
 from pse.trace import EventType, Recorder, clock
 
-METAHOST = "PSE_METAHOST"
-"""The environment's variable that names the machine that a rank runs on."""
 CLOCK_TAG = 5
 ROUND_TRIPS = 10
 
@@ -51,7 +51,9 @@ def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
 
 def _number_metahosts(comm: MPI.Intracomm) -> list[int]:
     """The metahost of every rank, as a number that is the same for all ranks of one."""
-    digest = hashlib.blake2b(os.environ.get(METAHOST, "").encode(errors="replace"), digest_size=8).digest()
+    digest = hashlib.blake2b(
+        os.environ.get(METAHOST_VARIABLE, "").encode(errors="replace"), digest_size=8
+    ).digest()
     found = np.empty(comm.Get_size(), "<u8")
     await_request(comm.Iallgather(np.frombuffer(digest, "<u8"), found))
     numbers: list[int] = np.unique(found, return_inverse=True)[1].tolist()

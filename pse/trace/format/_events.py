@@ -13,6 +13,8 @@ from pse._abi.waiting import WaitReason as WaitReason
 
 SCHEMA_VERSION = 1
 MAGIC = "PSETRACE"  # How a file of events begins.
+EVENTS_FILE = "rank-%05u%s.events"  # The name of a rank's file of events, and what wrote it.
+MPI_EVENTS = ".mpi"  # What wrote it: the tool `trace`; the runtime's have none.
 BYTE_ORDER = 0x1020304  # As the writer's machine stores it.
 NONE = 0xFFFFFFFF  # No rank, site, edge, loop, partition.
 CPU_TIME = "CPU time of the process"  # ns

@@ -10,14 +10,19 @@ import re
 import tempfile
 from pathlib import Path
 
+from pse._abi.environment import TRACE_VARIABLE
 from pse.text import text_bytes
 from pse.trace.format._definitions import Definitions, digest
 from pse.trace.format._errors import TraceError, refuse_pipes
+from pse.trace.format._events import EVENTS_FILE, MPI_EVENTS
 
 FILE_NAME = "definitions.json"
 PROGRAM_NAME = "program.coven"
 RESIDUALS = ".residuals"  # What imported times lack (``residuals.py``).
-RANK_FILE = re.compile(r"rank-(\d{5,})(\.mpi)?\.events")  # The runtime's, and the tool `trace`'s.
+RANK_FILE = re.compile(
+    re.escape(EVENTS_FILE).replace("%05u", r"(\d{5,})").replace("%s", f"({re.escape(MPI_EVENTS)})?")
+)
+"""The runtime's, and the tool `trace`'s."""
 
 
 def create(directory: str | os.PathLike[str]) -> None:
@@ -57,7 +62,7 @@ def create(directory: str | os.PathLike[str]) -> None:
 
 
 def _is_tools(path: Path) -> bool:
-    return os.environ.get("PSE_TRACE_DIRECTORY") == os.path.abspath(path)
+    return os.environ.get(TRACE_VARIABLE) == os.path.abspath(path)
 
 
 def write_definitions(directory: str | os.PathLike[str], definitions: Definitions) -> None:

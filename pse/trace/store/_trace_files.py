@@ -16,7 +16,7 @@ import numpy as np
 from pse.records import dataclass
 from pse.trace.format._definitions import Definitions
 from pse.trace.format._errors import TraceError
-from pse.trace.format._events import EVENT_DTYPE, EventType
+from pse.trace.format._events import EVENT_DTYPE, EVENTS_FILE, EventType
 from pse.trace.format._field_values import Array
 from pse.trace.store._chunked_reading import chunks
 from pse.trace.store._directory import FILE_NAME, RANK_FILE, read_definitions, read_program
@@ -209,7 +209,7 @@ def _open_parts(
     path: Path, rank: int, there: list[Path], definitions: Definitions | None, problems: list[str]
 ) -> Iterator[RankFile]:
     if definitions is not None and not any(is_runtimes(part.name) for part in there):
-        problems.append(f"rank {rank}: its file rank-{rank:05}.events is missing from {path}")
+        problems.append(f"rank {rank}: its file {EVENTS_FILE % (rank, '')} is missing from {path}")
     for part in there:
         try:
             yield open_rank_file(part, rank)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi_environment.h"
 #include "mpi/mpi_library.h"
 #include "mpi/routine_table.h"
 
@@ -281,7 +282,7 @@ static char *in_directory(const char *directory, int length, const char *name)
 
 static char *search(const char *name)
 {
-    const char *directory = getenv("PSE_TOOLS_PATH");
+    const char *directory = getenv(PSE_TOOLS_PATH_VARIABLE);
     while (directory && *directory) {
         const int length = (int)strcspn(directory, ":");
         char *path = length ? in_directory(directory, length, name) : NULL;

@@ -1,7 +1,7 @@
 /* Errors and warnings on standard error, and the end of a process. */
 #include "config/report.h"
 
-#include "abi_launchers.h"
+#include "abi_environment.h"
 #include "abi_waiting.h"
 
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * Arguments: microseconds (before each call), routines (their names, parted by blanks; all if it isn't given;
  * a name means both forms, MPI_Send and MPI_Send_c), every (only each so-many-th of their calls). The pause
  * is slept; only its last microseconds are spent awake, since a sleeper wakes up late. */
+#include "abi_environment.h"
 #include "clock.h"
 #include "tool.h"
 
@@ -92,6 +93,6 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
 /* Without the stack nobody calls pse_tool_start. */
 __attribute__((constructor)) static void start_alone(void)
 {
-    if (!getenv("PSE_TOOLS") && pse_tool_argument("microseconds"))
+    if (!getenv(PSE_TOOLS_VARIABLE) && pse_tool_argument("microseconds"))
         configure();
 }

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include "abi_environment.h"
 #include "communicators.h"
 #include "tool.h"
 #include "writer.h"
@@ -23,7 +24,7 @@ static int host_count;
 
 static uint64_t metahost_number(void)
 {
-    const char *name = getenv("PSE_METAHOST");
+    const char *name = getenv(PSE_METAHOST_VARIABLE);
     return name ? pse_hash(PSE_HASH, name, strlen(name)) : PSE_HASH;
 }
 

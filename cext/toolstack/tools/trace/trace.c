@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "abi_environment.h"
 #include "bytes.h"
 #include "clocks.h"
 #include "collectives.h"
@@ -84,7 +85,7 @@ static inline void leave(unsigned number, uint64_t entered, int returned)
 static const char *given_directory(void)
 {
     const char *path = pse_tool_argument("directory");
-    return path && *path ? path : getenv("PSE_TRACE_DIRECTORY");
+    return path && *path ? path : getenv(PSE_TRACE_VARIABLE);
 }
 
 /* Spawned processes have ranks of their own: a directory below, named by their first rank's process id. */
@@ -112,7 +113,7 @@ static void open_recorder(int rank, int ranks, const char *path)
 {
     pse_tool_make_directory(path);
     pse_tool_remove_older_files(path, ".mpi.events", ranks);
-    int error = pse_recorder_open_part(&pse_trace_recorder, path, (uint32_t)rank, ".mpi");
+    int error = pse_recorder_open_part(&pse_trace_recorder, path, (uint32_t)rank, PSE_MPI_EVENTS);
     if (error)
         pse_tool_warn("nothing is recorded: %s: %s", path, strerror(-error));
     pse_trace_job_rank = (uint32_t)rank;

@@ -21,6 +21,7 @@ from pathlib import Path
 from pse.records import dataclass
 from pse.trace.format._definitions import Definitions, RankDefinition
 from pse.trace.format._errors import TraceError
+from pse.trace.format._events import EVENTS_FILE, MPI_EVENTS
 from pse.trace.interchange._event_file import EventFile
 from pse.trace.interchange._output import new_directory
 from pse.trace.interchange._progress import Progress
@@ -144,8 +145,7 @@ class _Import:
             yield replace(rank, rank=number)
 
     def _file_of(self, rank: int) -> Path:
-        suffix = ".mpi.events" if self._definitions is None else ".events"
-        return self._out / f"rank-{rank:05}{suffix}"
+        return self._out / (EVENTS_FILE % (rank, MPI_EVENTS if self._definitions is None else ""))
 
     def _read_marks(self) -> dict[int, list[Marker]]:
         try:

@@ -1,7 +1,7 @@
-/* Made from cext/abi/launchers.def by cext/abi/generate.py: change the table, not this file. */
+/* Made from cext/abi/environment.def by cext/abi/generate.py: change the table, not this file. */
 /* clang-format off */
-#ifndef PSE_ABI_LAUNCHERS_H
-#define PSE_ABI_LAUNCHERS_H
+#ifndef PSE_ABI_ENVIRONMENT_H
+#define PSE_ABI_ENVIRONMENT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +18,9 @@
 
 /* MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1. */
 #define PSE_HYDRA_VARIABLES "HYDI_CONTROL_FD", "PMI_HOSTNAME", "I_MPI_HYDRA_UUID"
+#define PSE_METAHOST_VARIABLE "PSE_METAHOST" /* The machine that a host belongs to. */
+#define PSE_TRACE_VARIABLE "PSE_TRACE_DIRECTORY" /* Where the tool `trace` writes unless it is told. */
+#define PSE_TOOLS_VARIABLE "PSE_TOOLS" /* The file that says which tools are stacked. */
+#define PSE_TOOLS_PATH_VARIABLE "PSE_TOOLS_PATH" /* Where tools are looked for. */
 
 #endif

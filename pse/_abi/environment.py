@@ -1,6 +1,6 @@
-"""Environment variables by which MPI's launchers tell a process its place.
+"""Environment variables: those by which MPI's launchers tell a process its place, and those of pse.
 
-Made from cext/abi/launchers.def by cext/abi/generate.py: change the table, not this file.
+Made from cext/abi/environment.def by cext/abi/generate.py: change the table, not this file.
 """
 
 from __future__ import annotations
@@ -13,3 +13,7 @@ LOCAL_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")  # How 
 LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")  # What the launchers are called.
 # MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1.
 HYDRA_VARIABLES = ("HYDI_CONTROL_FD", "PMI_HOSTNAME", "I_MPI_HYDRA_UUID")
+METAHOST_VARIABLE = "PSE_METAHOST"  # The machine that a host belongs to.
+TRACE_VARIABLE = "PSE_TRACE_DIRECTORY"  # Where the tool `trace` writes unless it is told.
+TOOLS_VARIABLE = "PSE_TOOLS"  # The file that says which tools are stacked.
+TOOLS_PATH_VARIABLE = "PSE_TOOLS_PATH"  # Where tools are looked for.
