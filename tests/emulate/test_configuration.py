@@ -130,6 +130,8 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
             "messages of 1 GiB need 12.0 GiB for the ranks of",
         ),
         ('[run]\npatterns = "none.py"\n' + APPLICATION, 2, "there is no Python file"),
+        ("[exchanges]\nsizes = [1, 2\n\nrepetitions = 3\n" + APPLICATION, 2, "this list is never closed"),
+        ("[exchanges]\nsizes = [1, 2", 2, "this list is never closed"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_line(tmp_path, monkeypatch, text, line, words):

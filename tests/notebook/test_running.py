@@ -173,7 +173,7 @@ def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"program": "nothing.coven"}, "nothing.coven cannot be read: No such file"),
+        ({"program": "nothing.coven"}, "the program nothing.coven cannot be read: No such file"),
         ({"program": ""}, "the program's path is empty"),
         ({"program": "coven 1 program one { thread_A prnt(1) }"}, "did you mean `print`?"),
         ({"program": 3}, "program must be the path of a .coven file or the text of a program, not int"),

@@ -218,7 +218,10 @@ def test_options_of_the_command_line_win():
 
 WRONG = {
     "no program": ([], "Missing argument 'PROGRAM'"),
-    "no such file": (["none.coven"], "error: none.coven cannot be read: No such file or directory\n"),
+    "no such file": (
+        ["none.coven"],
+        "error: the program none.coven cannot be read: No such file or directory\n",
+    ),
     "directory": (["."], "error: . is a directory, not a program\n"),
     "no processors": (
         ["faulty.coven", "-p", "0"],

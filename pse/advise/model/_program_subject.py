@@ -140,7 +140,7 @@ def read_subject(trace: Trace, definitions: Definitions, path: str | None = None
     except UsageError as error:
         if path is None and trace.program_text is not None:
             return _copied(trace.program_text, where)
-        reason = error.message.removeprefix(f"{where} cannot be read: ")
+        reason = error.message.removeprefix(f"the program {where} cannot be read: ")
         raise AdviceError(f"the traced program {where} can't be read: {reason}", help=_NAME_IT) from None
     changed = bool(wrong) or hashlib.sha256(text.encode()).hexdigest() != definitions.text_sha256
     if changed and trace.program_text is None:

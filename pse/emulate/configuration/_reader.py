@@ -22,7 +22,7 @@ from pse.emulate.configuration._configuration import (
     alone_name,
 )
 from pse.emulate.configuration._placement import Nodes
-from pse.emulate.configuration._toml_lines import key_lines
+from pse.emulate.configuration._toml_lines import key_lines, toml_mistake
 from pse.emulate.configuration._values import Source, Table
 from pse.emulate.model._model import Model, ModelError
 from pse.emulate.patterns._cycle import PatternError
@@ -132,10 +132,8 @@ def _read_file(path: Path) -> tuple[Source, dict[str, Any]]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message, _, place = str(error).partition(" (at ")
-        line = place.removeprefix("line ").partition(",")[0]
-        line = line if line.isdecimal() else str(text.count("\n") + 1)
-        raise ConfigurationError(f"{path}:{line}: {message[:1].lower()}{message[1:]}") from None
+        line, message, help = toml_mistake(error, text)
+        raise ConfigurationError(f"{path}:{line}: {message}", help=help) from None
     source = Source(str(path), key_lines(text))
     Table(source, ("", 0), content).check_keys({RUN, EXCHANGES, APPLICATIONS})
     return source, content

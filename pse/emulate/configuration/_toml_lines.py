@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 
 _TABLE = re.compile(r"\s*\[(\[)?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
@@ -42,3 +43,26 @@ def key_lines(text: str) -> dict[tuple[Place, str], int]:
         elif key := _KEY.match(line):
             found.setdefault((table, key[1].strip('"')), number)
     return found
+
+
+def toml_mistake(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str, str | None]:
+    """Give the line of a mistake, what it is and what to do; a list that is not closed begins further above.
+
+    Examples
+    --------
+    >>> text = "sizes = [1, 2\\ncount = 3\\n"
+    >>> try:
+    ...     tomllib.loads(text)
+    ... except tomllib.TOMLDecodeError as error:
+    ...     toml_mistake(error, text)
+    (1, 'this list is never closed', 'write `]` behind its last value')
+    """
+    message, _, place = str(error).partition(" (at ")
+    numbers = [int(number) for number in re.findall(r"\d+", place)]
+    if numbers:
+        *above, line = text.split("\n")[: numbers[0]]
+        text = "\n".join([*above, line[: numbers[1] - 1]])
+    if message == "Unclosed array":
+        opened = text.count("\n", 0, text.rfind("[")) + 1
+        return opened, "this list is never closed", "write `]` behind its last value"
+    return text.count("\n") + 1, f"{message[:1].lower()}{message[1:]}", None

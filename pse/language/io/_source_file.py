@@ -55,7 +55,9 @@ def read_program(path: str) -> Source:
         ) from None
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or "this cannot be the name of a file"
-        raise UsageError(f"{path} cannot be read: {reason}", help="give the path of a .coven file") from None
+        raise UsageError(
+            f"the program {path} cannot be read: {reason}", help="give the path of a .coven file"
+        ) from None
     return decode(data, path)
 
 

@@ -16,6 +16,14 @@ _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
 _TYPES = {"f64", "f32", "i64", "i32", "u8", "bool", "c128", "c64", "string", "object"}
 _FOREIGN_TYPES = _TYPES | {"float", "double", "int", "long", "auto", "const", "real", "integer", "complex"}
 
+_CLAUSES = {
+    "unless": "write the condition that the block is for:  if not ({})",
+    "until": "write the condition by which the loop goes on:  while not ({}) max 1000",
+    **dict.fromkeys(("repeat", "loop"), "a loop has a counter and two bounds:  for k in 0 .. {}"),
+    **dict.fromkeys(("elif", "elseif", "elsif"), "write `else if`"),
+}
+"""Words before a block in other languages, and what programs have with what stands behind them."""
+
 
 def number_help(word: str) -> str:
     """Say how a malformed number is written."""
@@ -56,13 +64,25 @@ def other_language(
     line = [one for one in behind if one.line == before.line]
     after = [one for one in ahead if one.line == token.line]
     return (
-        _block(token, accepted, after)
+        _clause(token, line, after)
+        or _block(token, accepted, after)
         or _loop(token, line, accepted, after)
         or _call(token, line, accepted, after)
         or _dashed_name(token, line, after)
         or _declaration(token, line, accepted, after)
         or next((FOREIGN_STATEMENTS[word] for word in line[-2:] if word in FOREIGN_STATEMENTS), None)
     )
+
+
+def _clause(token: Token, line: list[Token], after: list[Token]) -> str | None:
+    """`unless a > b {`, `until (a > b) {`, `repeat 3 {`, `elsif a > b {`."""
+    place = max((place for place, one in enumerate(line) if one in _CLAUSES), default=-1)
+    given = text_of(_until([*line[place + 1 :], token, *after], "LBRACE"))
+    if place < 0 or (place < len(line) - 2 and not given.startswith("(")):
+        return None
+    if not given:
+        return "a loop has its condition before its block:  while a > b max 1000"
+    return _CLAUSES[line[place]].format(given.removeprefix("(").removesuffix(")"))
 
 
 def _block(token: Token, accepted: set[str], after: list[Token]) -> str | None:

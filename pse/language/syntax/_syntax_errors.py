@@ -145,8 +145,6 @@ def _hint(
     found = _by_neighbours(token, behind[-2:], set(accepted), ahead)
     if found := found or other_language(token, behind, set(accepted), ahead):
         return found
-    if any(word in ("elif", "elseif") for word in behind[-2:]):
-        return "write `else if`"
     for near in (token, before):
         if near is not None and near.type == "NAME" and (meant := _near_keyword(near)):
             return f"did you mean `{meant}`?"

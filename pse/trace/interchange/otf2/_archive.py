@@ -309,7 +309,7 @@ def _check_anchor(anchor: Path) -> None:
         with anchor.open("rb") as file:
             head = file.read(6)
     except FileNotFoundError:
-        raise TraceError(f"{anchor}: there is no such file", help=help_) from None
+        raise TraceError(f"there is no OTF2 archive {anchor}", help=help_) from None
     except IsADirectoryError:
         raise TraceError(f"{anchor} is a directory, not an anchor file", help=help_) from None
     except OSError as error:
