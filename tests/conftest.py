@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pse_testing.commands import WITHOUT_RANKS, run_here
 from pse_testing.jobs import beside_python, compile_mpi_tools, skip_two_nodes_elsewhere
 from pse_testing.sharing import SHARED
@@ -48,6 +49,8 @@ Runner = Callable[..., Finished]
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare what all workers share."""
+    settings.register_profile("whatever else runs", deadline=None)
+    settings.load_profile("whatever else runs")
     # To compile all of `pse` would cost each process that tests start 0.1 s.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # MPICH looks at every network interface as it starts, and fails if one goes meanwhile: those of emulated

@@ -132,8 +132,8 @@ def _read_file(path: Path) -> tuple[Source, dict[str, Any]]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line, message, help = toml_mistake(error, text)
-        raise ConfigurationError(f"{path}:{line}: {message}", help=help) from None
+        line, mistake, mend = toml_mistake(error, text)
+        raise ConfigurationError(f"{path}:{line}: {mistake}", help=mend) from None
     source = Source(str(path), key_lines(text))
     Table(source, ("", 0), content).check_keys({RUN, EXCHANGES, APPLICATIONS})
     return source, content

@@ -17,8 +17,9 @@ from pse.emulate.configuration._placement import Nodes, place_applications
 from pse.emulate.configuration._steps import groups_of
 from pse.emulate.job._phase_one import measure_exchanges, measure_loggp
 from pse.emulate.job._phase_two import Emulation, Others, run_setting
-from pse.emulate.job._team import Machine, Team, wait
+from pse.emulate.job._team import Machine, Team
 from pse.emulate.results._results import CYCLE, EXCHANGE, Results
+from pse.runtime.supervise import await_request
 
 if TYPE_CHECKING:
     from pse.emulate.model._model import Model
@@ -81,16 +82,16 @@ def _nodes(comm: MPI.Intracomm) -> Nodes:
     """Find the node of each rank."""
     local = comm.Split_type(MPI.COMM_TYPE_SHARED)
     first = np.array([comm.Get_rank()], np.int64)
-    wait(local.Iallreduce(MPI.IN_PLACE, first, MPI.MIN))
+    await_request(local.Iallreduce(MPI.IN_PLACE, first, MPI.MIN))
     local.Free()
     firsts = np.empty(comm.Get_size(), np.int64)
-    wait(comm.Iallgather(first, firsts))
+    await_request(comm.Iallgather(first, firsts))
     known = sorted({*firsts.tolist()})
     name = np.zeros(64, np.uint8)
     text = os.uname().nodename.encode()[:64]
     name[: len(text)] = np.frombuffer(text, np.uint8)
     all_names = np.empty((comm.Get_size(), 64), np.uint8)
-    wait(comm.Iallgather(name, all_names))
+    await_request(comm.Iallgather(name, all_names))
     names = [bytes(all_names[rank]).rstrip(b"\0").decode(errors="replace") for rank in known]
     return Nodes([known.index(one) for one in firsts.tolist()], names)
 
@@ -131,9 +132,9 @@ def _agreed_model(world: Team, configuration: Configuration, exchanges: NDArray[
 
     gathered = world.gather(exchanges)
     count = np.array([0 if gathered is None else gathered.nbytes], np.int64)
-    wait(world.comm.Ibcast(count))
+    await_request(world.comm.Ibcast(count))
     sent = np.empty(int(count[0]), np.uint8) if gathered is None else gathered.view(np.uint8)
-    wait(world.comm.Ibcast(sent))
+    await_request(world.comm.Ibcast(sent))
     return fit(sent.view(EXCHANGE), "paper" if configuration.prediction == "paper" else "piecewise")
 
 
