@@ -1,7 +1,6 @@
 from ._chunked_reading import chunks as chunks
 from ._moved_times import AMORTISATION as AMORTISATION, MovedTimes as MovedTimes
 from ._partial_opening import (
-    ClockRecords as ClockRecords,
     clock_of as clock_of,
     clock_records as clock_records,
     compared_ranks as compared_ranks,
