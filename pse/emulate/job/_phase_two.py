@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from pse._abi.emulate import StepKind
 from pse.emulate.configuration._configuration import Application, Configuration, Setting
 from pse.emulate.configuration._steps import predict_pattern, variants_of
-from pse.emulate.job._team import Team, wait
+from pse.emulate.job._team import Team
 from pse.emulate.patterns._cycle import Step
 from pse.emulate.results._results import CYCLE
+from pse.runtime.supervise import await_request
 
 if TYPE_CHECKING:
     from pse.emulate.model._model import Model
@@ -167,7 +168,7 @@ class Others:
     def close(self) -> None:
         """Complete what was told."""
         for request in self._sent:
-            wait(request)
+            await_request(request)
 
 
 def run_setting(
