@@ -53,7 +53,7 @@ def write_mpi_trace(directory: str | os.PathLike[str], events: int, ranks: int) 
     heads = [_head(rank, ranks) for rank in range(ranks)]
     for rank, head in enumerate(heads):
         random = np.random.default_rng(rank)
-        with (Path(directory) / EVENTS_FILE % (rank, MPI_EVENTS)).open("wb") as file:
+        with (Path(directory) / (EVENTS_FILE % (rank, MPI_EVENTS))).open("wb") as file:
             file.write(trace_header(rank, len(head) + EVENTS * iterations))
             head.tofile(file)
             for first in range(0, iterations, BLOCK):

@@ -144,7 +144,7 @@ def _await(edge: int, sender: int, until: float) -> list[Step]:
 
 def _write_rank(directory: Path, rank: trace.RankDefinition, steps: list[Step], rounds: int) -> None:
     random = np.random.default_rng(rank.rank)
-    with (directory / EVENTS_FILE % (rank.rank, "")).open("wb") as file:
+    with (directory / (EVENTS_FILE % (rank.rank, ""))).open("wb") as file:
         file.write(trace_header(rank.rank, len(steps) * rounds))
         for first in range(0, rounds, BLOCK):
             _block(steps, first, min(BLOCK, rounds - first), random).tofile(file)
