@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "engine.hpp"
@@ -420,6 +421,57 @@ py::list ranks(const Segment &segment)
     return found;
 }
 
+// Kind, owner, peer, tag and operation of each operation of this rank that its program has not seen complete,
+// and of its messages that nobody has received.
+py::list open_operations(const Engine &engine)
+{
+    const Segment &segment = engine.segment();
+    py::list found;
+    for (uint32_t slot = 0; slot < segment.options().table; slot++) {
+        const Descriptor &one = segment.descriptor(engine.me() * segment.options().table + slot);
+        if (one.state != State::free && !(one.state == State::done && one.released))
+            found.append(py::make_tuple(static_cast<int>(one.kind), one.owner, one.peer, one.tag,
+                                        static_cast<int>(one.operation)));
+    }
+    return found;
+}
+
+py::tuple mark(Engine &engine)
+{
+    Engine::Mark now = engine.mark();
+    return py::make_tuple(now.sequence, now.answers, now.slice, now.epoch);
+}
+
+// Peer, tag, sequence, epoch and bytes of each message of this rank that nobody has received.
+py::list unreceived(Engine &engine)
+{
+    py::list found;
+    for (const Engine::Unreceived &one : engine.unreceived())
+        found.append(py::make_tuple(one.peer, one.tag, one.sequence, one.epoch,
+                                    py::bytes(reinterpret_cast<const char *>(one.data), one.bytes)));
+    return found;
+}
+
+using Message = std::tuple<int32_t, int32_t, uint64_t, uint64_t, py::bytes>;
+
+bool restore(Engine &engine, const std::array<uint64_t, 4> &mark, const std::vector<Message> &messages,
+             const py::bytes &schedule)
+{
+    std::vector<Engine::Unreceived> unreceived;
+    for (const auto &[peer, tag, sequence, epoch, data] : messages) {
+        std::string_view bytes = data;
+        unreceived.push_back(
+            {peer, tag, sequence, epoch, reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+    }
+    std::string_view rows = schedule;
+    for (size_t at = 0; at + sizeof(pse_bcs_match) <= rows.size(); at += sizeof(pse_bcs_match)) {
+        pse_bcs_match row;
+        std::memcpy(&row, rows.data() + at, sizeof row);
+        engine.segment().log(row);
+    }
+    return engine.restore({mark[0], mark[1], mark[2], mark[3]}, unreceived);
+}
+
 py::dict state(Observer &observer)
 {
     const Segment &segment = observer.segment();
@@ -505,7 +557,12 @@ PYBIND11_MODULE(_coschedule, module)
                  engine.monitor().begin(PSE_BCS_PRIMITIVES, resolution, pse_clock());
              })
         .def("end_monitor", [](Engine &engine) { engine.monitor().end(pse_clock()); })
-        .def("monitored", &monitored);
+        .def("monitored", &monitored)
+        .def("open_operations", &open_operations)
+        .def("mark", &mark)
+        .def("set_sequence", &Engine::set_sequence)
+        .def("unreceived", &unreceived)
+        .def("restore", &restore);
     py::class_<Observer>(module, "Observer")
         .def(py::init<pid_t, int>())
         .def("state", &state)

@@ -19,6 +19,7 @@
 
 #include "segment_lock.hpp"
 #include "shared_memory.hpp"
+#include "stepping/lock.hpp"
 #include "stepping/observer.hpp"
 
 namespace pse::coschedule
@@ -58,16 +59,6 @@ void set_context(Descriptor &one, const Context &context)
 }
 
 } // namespace
-
-class Lock : public SegmentLock
-{
-  public:
-    explicit Lock(Engine &engine) : SegmentLock(engine.segment_->shared(), engine.protocol_, engine.me_)
-    {
-    }
-};
-
-using Guard = std::unique_lock<Lock>;
 
 Engine::Engine(const Options &options, const std::vector<uint32_t> &nodes, const pse_bcs_match *replay)
     : segment_(new Segment(stepped(options), nodes)), protocol_(*segment_, *this),

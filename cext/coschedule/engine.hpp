@@ -111,6 +111,25 @@ class Engine final : public Platform
     // Take back a receive; false: it has its message.
     bool cancel(uint32_t request);
 
+    // Checkpoints: when all ranks have come to a barrier, nothing is matched until they go on.
+    struct Mark {
+        uint64_t sequence, answers, slice, epoch;
+    };
+    struct Unreceived {
+        int32_t peer, tag;
+        uint64_t sequence, epoch;
+        const uint8_t *data;
+        uint64_t bytes;
+    };
+    Mark mark();
+    // Messages of this rank that nobody has received, in the order in which they were sent.
+    std::vector<Unreceived> unreceived();
+    // Take up where a mark was made; false: there is no room for so many messages.  Data of more than
+    // PSE_BCS_EAGER bytes stays where it is until it is received.
+    bool restore(const Mark &mark, const std::vector<Unreceived> &messages);
+    // How many operations this rank has posted: what a checkpoint itself posts doesn't count.
+    void set_sequence(uint64_t sequence);
+
     // Somebody looks on: say which routine this rank is in, and where the program called it; none: in no one.
     bool is_observed() const
     {

@@ -14,6 +14,7 @@ from mpi4py import MPI
 
 from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective
 from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, meaning_of, pieces_of, span_of
+from pse.coschedule._checkpoint import is_due, read, write
 from pse.coschedule._errors import failure_of
 from pse.coschedule._layer import make_engine, nodes_of
 from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
@@ -170,6 +171,7 @@ class Comm:
             "logged": schedule, "replay": _sorted(replay),
         }  # fmt: skip
         self._engine = make_engine(self._parent, beside, nodes, self._options)
+        self._nodes = int(nodes.max()) + 1
         self._node = int(nodes[self.rank]) if beside.rank == 0 else None
         beside.Free()
         self._is_free = False
@@ -510,6 +512,89 @@ class Comm:
             is 0 for matches of messages and 1 for what tests and waits for one of several were told.
         """
         return np.frombuffer(self._engine.matches(), MATCH_DTYPE)
+
+    def checkpoint(self, path: str | os.PathLike[str], *, every: float = 0.0, **arrays: Any) -> bool:
+        """Save the arrays of all ranks, and the messages that have been sent and not received.
+
+        All ranks call it.  Those of their requests that receive, or are collective operations, are complete;
+        messages that nobody has received yet are part of the checkpoint, and received after `restore`.
+
+        Parameters
+        ----------
+        path : path
+            A directory, made if there is none; what was saved there before is replaced when all is written.
+        every : float, optional
+            Write only if the last checkpoint is so many seconds old: rank 0's clock decides.
+        **arrays : array_like
+            What this rank saves, under the names that `restore` gives back; numbers of any shape.
+
+        Returns
+        -------
+        bool
+            Whether it was written.
+
+        Raises
+        ------
+        UsageError
+            On all ranks: one has receives or collective operations under way, an array has objects of Python,
+            or the system refuses to write.
+
+        See Also
+        --------
+        restore
+        """
+        self._require_one_node()
+        if not is_due(self, os.fspath(path), every):
+            return False
+        write(self, self._engine, os.fspath(path), arrays)
+        return True
+
+    def _require_one_node(self) -> None:
+        if self._nodes > 1:
+            raise UsageError(
+                f"checkpoints of ranks on {self._nodes} nodes are not there yet",
+                help="run the program on one node, or let it save its arrays itself",
+            )
+
+    def restore(self, path: str | os.PathLike[str]) -> "dict[str, np.ndarray[Any, Any]] | None":
+        """Go on where a checkpoint was written: all ranks call it, right after the communicator was made.
+
+        Parameters
+        ----------
+        path : path
+            The directory of checkpoints.
+
+        Returns
+        -------
+        dict of ndarray or None
+            What this rank saved, by name; None if no checkpoint has been completed there.
+
+        Raises
+        ------
+        UsageError
+            On all ranks: a file is damaged or missing, the checkpoint is of another number of ranks, or
+            operations are under way.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> from pse import bcs
+        >>> with bcs.Comm(MPI.COMM_SELF) as comm:
+        ...     comm.Send(np.array([2.5]), dest=0)
+        ...     comm.checkpoint("saved", step=np.array(7))
+        True
+        >>> with bcs.Comm(MPI.COMM_SELF) as comm:
+        ...     state = comm.restore("saved")
+        ...     comm.Recv(came := np.zeros(1), source=0)
+        ...     int(state["step"]), float(came[0])
+        (7, 2.5)
+        """
+        self._require_one_node()
+        found = read(self, self._engine, os.fspath(path))
+        if found is None:
+            return None
+        arrays, self._restored = found
+        return arrays
 
     def Abort(self, errorcode: int = 0) -> None:
         """End all ranks of the job."""

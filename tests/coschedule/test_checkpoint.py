@@ -1,0 +1,120 @@
+"""Checkpoints of coscheduled programs: killed, they go on as if nothing had been; bad ones are refused."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.mpi
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def run_until_done(mpiexec, ranks, folder, kills, steps=12):
+    """Launch a program anew until it ends by itself; the first launches are killed."""
+    codes, dice = [], random.Random(ranks)
+    while not codes or codes[-1]:
+        kill = dice.randrange(1, 10**6) if len(codes) < kills else 0
+        ended = mpiexec(ranks, PROGRAMS / "restarted.py", folder / "saved", folder / "result", kill, steps)
+        assert kill or ended.code == 0, ended.err
+        codes.append(ended.code)
+    return codes, (folder / "result").read_text()
+
+
+def check_restarts(mpiexec, ranks, tmp_path, kills, steps=12):
+    for name in ("killed", "whole"):
+        (tmp_path / name).mkdir()
+    codes, found = run_until_done(mpiexec, ranks, tmp_path / "killed", kills, steps)
+    assert found == run_until_done(mpiexec, ranks, tmp_path / "whole", 0, steps)[1], codes
+    assert len(list((tmp_path / "killed" / "saved").iterdir())) == ranks + 1
+    return codes
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_a_killed_program_goes_on_as_if_nothing_had_been(mpiexec, ranks, tmp_path):
+    check_restarts(mpiexec, ranks, tmp_path, 2)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_a_program_killed_many_times_goes_on(mpiexec, ranks, tmp_path):
+    assert any(check_restarts(mpiexec, ranks, tmp_path, 20, 200))
+
+
+@pytest.fixture
+def saved(mpiexec, tmp_path):
+    """A checkpoint of two ranks."""
+    ended = mpiexec(2, PROGRAMS / "checkpoints.py", "save", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    return tmp_path
+
+
+def told(mpiexec, ranks, case, folder):
+    ended = mpiexec(ranks, PROGRAMS / "checkpoints.py", case, cwd=folder)
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def change(path):
+    path.write_bytes(path.read_bytes().replace(b"ranks", b"rankz"))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "words"),
+    [
+        (
+            "000002-rank-1.npz",
+            Path.unlink,
+            "rank 1: saved/000002-rank-1.npz is missing: checkpoint.json names it",
+        ),
+        ("000002-rank-1.npz", cut, "rank 1: saved/000002-rank-1.npz was altered: its checksum doesn't match"),
+        (
+            "checkpoint.json",
+            cut,
+            "rank 0: saved/checkpoint.json is not a checkpoint of pse.bcs, or it is damaged",
+        ),
+        (
+            "checkpoint.json",
+            change,
+            "rank 0: saved/checkpoint.json was altered: its checksum doesn't match its",
+        ),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(mpiexec, saved, name, damage, words):
+    damage(saved / "saved" / name)
+    out = told(mpiexec, 2, "load", saved)
+    assert out.startswith(words)
+    assert "help: put back what it was, or remove the directory, and the program begins anew" in out
+
+
+def test_a_checkpoint_of_other_ranks_is_refused(mpiexec, saved):
+    assert told(mpiexec, 1, "load", saved) == (
+        "rank 0: saved is a checkpoint of 2 ranks, and there are 1\nhelp: start the program on 2 ranks\n"
+    )
+
+
+def test_what_was_saved_comes_back(mpiexec, saved):
+    assert told(mpiexec, 2, "load", saved) == "['file', 'x'] [3.0, 4.0]\n"
+    assert sorted(np.load(saved / "saved/000002-rank-0.npz"))[:2] == ["array.file", "array.x"]
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (
+            "requests",
+            "rank 1: a checkpoint can't be written: Recv from rank 0 with tag 5 of rank 1 is under way",
+        ),
+        ("objects", "rank 0: x can't be saved: it has objects of Python\nhelp: save arrays of numbers"),
+        ("file", "rank 0: [Errno"),
+        ("late", "rank 0: saved can't be restored: operations are under way\nhelp: restore right after"),
+        ("seldom", "[True, False]"),
+    ],
+)
+def test_what_can_not_be_saved_is_told(mpiexec, saved, case, words):
+    assert told(mpiexec, 2, case, saved).startswith(words)
