@@ -23,8 +23,6 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-import numpy as np
-
 from pse.bench._figures import Against, Figure
 from pse.bench._paired_launches import PairedLaunches, interval_text
 from pse.bench._running import Samples, finish, in_turn, ratios, start, stop
@@ -220,11 +218,6 @@ class _Mpi4pyProgram:
     def _figure(self, name: str, quantity: str, over: str | None = None) -> Figure:
         launches = self._launches
         percents = launches.more("trace", quantity, over)
-        shown = f"{name}; of the median {interval_text(percents)}"
         beside = f"without tools, a step; beside itself {interval_text(launches.control(quantity))}"
-        against = Against(beside, "µs", self._medians(launches.plain(quantity)))
-        return Figure(shown, "%", "<=", 2.0, self._medians(percents), against)
-
-    def _medians(self, launched: Sequence[float]) -> tuple[float, ...]:
-        """Give the median of each repetition."""
-        return tuple(np.median(np.reshape(launched, (-1, self._bed.sizes.launches)), axis=1).tolist())
+        against = Against(beside, "µs", tuple(launches.plain(quantity)))
+        return Figure(name, "%", "<=", 2.0, tuple(percents), against)
