@@ -34,6 +34,14 @@ PATIENCE = 30.0
 """Seconds for what is quick on a machine that has nothing else to do."""
 
 
+def unseen_until(made: Path) -> tuple[str, ...]:
+    """Give what, before a rank's command, hides that it was killed from the process manager until a file is made.
+
+    A process manager may end the other ranks, whatever it is told.
+    """
+    return "sh", "-c", '"$@" || until test -e "$0"; do sleep 0.1; done', str(made)
+
+
 def beside_python(name: str) -> str:
     """Path of a program that this environment provides; of the one on PATH if it provides none."""
     own = Path(sys.executable).parent / name
