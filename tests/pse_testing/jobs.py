@@ -35,9 +35,9 @@ PATIENCE = 30.0
 
 
 def unseen_until(made: Path) -> tuple[str, ...]:
-    """Give what, before a rank's command, hides that it was killed from the process manager until a file is made.
+    """Give what, before a rank's command, hides from the process manager that it was killed.
 
-    A process manager may end the other ranks, whatever it is told.
+    The process manager may end the others, whatever it is told.  The file is waited for.
     """
     return "sh", "-c", '"$@" || until test -e "$0"; do sleep 0.1; done', str(made)
 
