@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "bells.h"
-#include "link.hpp"
+#include "nodes/link.hpp"
 #include "monitor.hpp"
-#include "node_thread.hpp"
+#include "nodes/node_thread.hpp"
 #include "protocol.hpp"
 #include "segment.hpp"
 #include "strobe_timer.hpp"

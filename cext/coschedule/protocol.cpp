@@ -516,6 +516,12 @@ bool Protocol::needs_strobe() const
     return false;
 }
 
+bool Protocol::wants_nodes() const
+{
+    const Shared &shared = s_.shared();
+    return !has_failed() && (shared.urgent || (!shared.reported && is_quiescent()));
+}
+
 void Protocol::settle()
 {
     if (!s_.is_single()) {
@@ -562,6 +568,15 @@ bool Protocol::release_testers()
         released = true;
     }
     return released;
+}
+
+void Protocol::tell(News news, uint32_t index, bool urgent)
+{
+    if (s_.is_single())
+        return;
+    Shared &shared = s_.shared();
+    s_.records()[shared.told_nodes++] = {news, index, s_.descriptor(index).partial};
+    shared.urgent |= urgent;
 }
 
 void Protocol::leave(uint32_t rank)

@@ -91,6 +91,9 @@ Pack_external: datarep inbuf incount datatype outbuf outsize position
 Pack_external_size: datarep incount datatype size
 Pack_size: incount datatype comm size
 Parrived: request partition flag
+Pready: partition request
+Pready_list: length array_of_partitions request
+Pready_range: partition_low partition_high request
 Precv_init: buf partitions count datatype source tag comm info request
 Probe: source tag comm status
 Psend_init: buf partitions count datatype dest tag comm info request

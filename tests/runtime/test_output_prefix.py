@@ -29,11 +29,12 @@ def expected(processors, long):
     return out, err
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_lines_say_which_call_wrote_them(command):
+def test_lines_say_which_call_wrote_them(command, unbuffered):
     skip_where_lines_mix()
     processors, long, words = COMMANDS[command]
-    job = Job([*words, "speak.coven", "--prefix", "-q"], {"LONG": str(long)})
+    job = Job([*words, "speak.coven", "--prefix", "-q"], {"LONG": str(long), "PYTHONUNBUFFERED": unbuffered})
     assert job.wait() == 0, job.err
     out, err = expected(processors, long)
     assert sorted(job.out.splitlines()) == sorted(out)

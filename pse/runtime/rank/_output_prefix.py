@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 from pse.language.check import CallSite, For
 from pse.runtime._sequencer import OutputPipe, Sequencer, SitePrefixes
@@ -20,14 +21,22 @@ def prefixed_output() -> Iterator[OutputPipe]:
     """Put a prefix before every line that is written to descriptors 1 and 2 meanwhile."""
     # What is in a buffer when the call ends would get the prefix of another one.
     os.environ.setdefault("GFORTRAN_UNBUFFERED_PRECONNECTED", "1")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(write_through=True)
+    kept = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(_unbuffered, kept)
     pipe = OutputPipe()
     try:
         yield pipe
     finally:
+        sys.stdout, sys.stderr = kept
         pipe.close()
+
+
+def _unbuffered(stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.flush()
+    raw = open(stream.fileno(), "wb", buffering=0, closefd=False)
+    return io.TextIOWrapper(raw, stream.encoding, stream.errors, write_through=True)
 
 
 def set_prefixes(sequencer: Sequencer, projection: Projection, job: Job, rank: int, pipe: OutputPipe) -> None:

@@ -51,10 +51,7 @@ void pse_bcs_take_reduced(struct pse_bcs_call *call, int last, struct pse_bcs_pl
     struct pse_bcs_reduction *reduction = &call->operation->reduction;
     MPI_Aint first;
     reduction->stride = (span_of(result, &first) + ALIGNMENT) & ~(MPI_Aint)(ALIGNMENT - 1);
-    reduction->memory = malloc((size_t)(reduction->stride * (last + 1)));
-    if (!reduction->memory)
-        pse_bcs_end_job("there is no memory for a reduction of %zu bytes from each of %d ranks",
-                        (size_t)reduction->stride, last + 1);
+    reduction->memory = pse_bcs_memory((size_t)(reduction->stride * (last + 1)));
     reduction->first = reduction->memory - first;
     reduction->contributions = last + 1;
     reduction->op = op;

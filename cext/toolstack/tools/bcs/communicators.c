@@ -16,7 +16,8 @@ struct pse_bcs_comm *pse_bcs_comm_of(MPI_Comm comm)
 /* The layer's ranks of a communicator; NULL if it has others. */
 static int *ranks_in_world(MPI_Comm comm, int size)
 {
-    int *own = malloc((size_t)size * sizeof *own), *world = malloc((size_t)size * sizeof *world);
+    int *own = pse_bcs_memory((size_t)size * sizeof *own),
+        *world = pse_bcs_memory((size_t)size * sizeof *world);
     MPI_Group group, all;
     for (int i = 0; i < size; i++)
         own[i] = i;
@@ -36,7 +37,7 @@ static int *inverse(const int *world, int size)
 {
     int all;
     PMPI_Comm_size(MPI_COMM_WORLD, &all);
-    int *ranks = malloc((size_t)all * sizeof *ranks);
+    int *ranks = pse_bcs_memory((size_t)all * sizeof *ranks);
     for (int i = 0; i < all; i++)
         ranks[i] = MPI_UNDEFINED;
     for (int i = 0; i < size; i++)
@@ -51,7 +52,7 @@ static void add(MPI_Comm handle)
     int *world = ranks_in_world(handle, size);
     if (!world)
         return;
-    struct pse_bcs_comm *comm = calloc(1, sizeof *comm);
+    struct pse_bcs_comm *comm = pse_bcs_memory(sizeof *comm);
     *comm = (struct pse_bcs_comm){.handle = handle,
                                   .context = next_context,
                                   .size = size,

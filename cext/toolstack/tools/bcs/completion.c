@@ -22,9 +22,9 @@ static void look_at(struct view *view, int count, const MPI_Request requests[])
 {
     const bool fits = count <= FEW;
     *view = (struct view){.count = count};
-    view->operations = fits ? view->few_operations : malloc((size_t)count * sizeof *view->operations);
-    view->places = fits ? view->few_places : malloc((size_t)count * sizeof *view->places);
-    view->requests = fits ? view->few_requests : malloc((size_t)count * sizeof *view->requests);
+    view->operations = fits ? view->few_operations : pse_bcs_memory((size_t)count * sizeof *view->operations);
+    view->places = fits ? view->few_places : pse_bcs_memory((size_t)count * sizeof *view->places);
+    view->requests = fits ? view->few_requests : pse_bcs_memory((size_t)count * sizeof *view->requests);
     for (int i = 0; i < count; i++) {
         struct pse_bcs_operation *one = pse_bcs_operation_of(requests[i]);
         view->requests[i] = one ? MPI_REQUEST_NULL : requests[i];

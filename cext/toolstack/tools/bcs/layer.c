@@ -40,6 +40,19 @@ _Noreturn void pse_bcs_end_job(const char *format, ...)
         pause();
 }
 
+void *pse_bcs_more_memory(void *old, size_t bytes)
+{
+    void *memory = realloc(old, bytes ? bytes : 1);
+    if (!memory)
+        pse_bcs_end_job("there is no memory for %zu bytes that MPI's messages need", bytes);
+    return memory;
+}
+
+void *pse_bcs_memory(size_t bytes)
+{
+    return pse_bcs_more_memory(NULL, bytes);
+}
+
 static _Noreturn void fail(void)
 {
     char text[TEXT];
@@ -165,7 +178,7 @@ static struct placement find_ranks(void)
     PMPI_Comm_rank(all.beside, &all.rank_beside);
     uint32_t lowest = (uint32_t)all.rank;
     PMPI_Bcast(&lowest, (int)sizeof lowest, MPI_BYTE, 0, all.beside);
-    all.node = malloc((size_t)all.ranks * sizeof *all.node);
+    all.node = pse_bcs_memory((size_t)all.ranks * sizeof *all.node);
     PMPI_Allgather(&lowest, (int)sizeof lowest, MPI_BYTE, all.node, (int)sizeof lowest, MPI_BYTE,
                    MPI_COMM_WORLD);
     for (int rank = 0; rank < all.ranks; rank++) /* A node's lowest rank has its number before the others. */
@@ -177,7 +190,7 @@ static struct placement find_ranks(void)
 static bool connect_nodes(pse_bcs_end *end, const struct placement *place, char *reason, size_t room)
 {
     uint8_t mine[PSE_BCS_ENDPOINT] = {0};
-    uint8_t *all = malloc((size_t)place->ranks * sizeof mine);
+    uint8_t *all = pse_bcs_memory((size_t)place->ranks * sizeof mine);
     if (place->rank_beside == 0)
         pse_bcs_end_endpoint(end, mine);
     PMPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, MPI_COMM_WORLD);

@@ -51,6 +51,10 @@ void pse_bcs_expect_progress(void);
 
 /* Give an error, once for the job, and end the job. */
 _Noreturn void pse_bcs_end_job(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* So many bytes; where there is no memory for them, the job ends. */
+void *pse_bcs_memory(size_t bytes);
+/* The same in place of what was there. */
+void *pse_bcs_more_memory(void *old, size_t bytes);
 
 #define PSE_BCS_AWAY(call)                                                                                   \
     do {                                                                                                     \

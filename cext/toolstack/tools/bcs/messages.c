@@ -87,7 +87,7 @@ int pse_bcs_persist(struct pse_bcs_comm *comm, struct pse_bcs_place place, int r
     struct pse_bcs_operation *one = pse_bcs_allocate();
     PMPI_Type_dup(place.type, &place.type);
     pse_bcs_begin(one, comm, false);
-    one->persistent = malloc(sizeof *one->persistent);
+    one->persistent = pse_bcs_memory(sizeof *one->persistent);
     *one->persistent = (struct pse_bcs_persistent){receives, false, mode, place, .peer = rank, .tag = tag};
     pse_bcs_start(one, request);
     return MPI_SUCCESS;
@@ -148,7 +148,7 @@ static bool probe(struct pse_bcs_comm *comm, int rank, int tag, bool waits, stru
 
 static struct message *receive_found(struct pse_bcs_comm *comm, const struct pse_bcs_received *found)
 {
-    struct message *one = malloc(sizeof *one + found->bytes);
+    struct message *one = pse_bcs_memory(sizeof *one + found->bytes);
     const struct pse_bcs_place into = {one->data, (MPI_Count)found->bytes, MPI_BYTE};
     pse_bcs_receive(comm, into, found->source, found->tag, MPI_STATUS_IGNORE);
     one->comm = comm;

@@ -63,7 +63,7 @@ void pse_bcs_begin_collective(struct pse_bcs_operation *operation, struct pse_bc
     operation->label = label;
     operation->tag = (int)label + TAG_OF_LABEL * (root + 1);
     operation->room = 2 * comm->size;
-    operation->parts = malloc((size_t)operation->room * sizeof *operation->parts);
+    operation->parts = pse_bcs_memory((size_t)operation->room * sizeof *operation->parts);
 }
 
 static struct pse_bcs_envelope envelope(const struct pse_bcs_operation *operation, int rank, int tag)
@@ -111,7 +111,7 @@ void pse_bcs_add_receive(struct pse_bcs_operation *operation, struct pse_bcs_pla
     *part = (struct pse_bcs_part){.receives = true, .expected = tag};
     if (!element) {
         bytes = pse_bcs_bytes_of(into);
-        part->packed = malloc(bytes + 1);
+        part->packed = pse_bcs_memory(bytes);
         part->into = kept_place(into, operation->blocking);
     }
     void *data = element ? into.buffer : part->packed;

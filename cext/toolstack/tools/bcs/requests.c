@@ -44,7 +44,7 @@ MPI_Request pse_bcs_take_handle(void)
 void pse_bcs_give_handle(MPI_Request handle)
 {
     if (spares == room)
-        spare = realloc(spare, (room = 2 * room + 64) * sizeof *spare);
+        spare = pse_bcs_more_memory(spare, (room = 2 * room + 64) * sizeof *spare);
     spare[spares++] = handle;
 }
 
@@ -61,7 +61,7 @@ void pse_bcs_free_handles(void)
 
 struct pse_bcs_operation *pse_bcs_allocate(void)
 {
-    return malloc(sizeof(struct pse_bcs_operation));
+    return pse_bcs_memory(sizeof(struct pse_bcs_operation));
 }
 
 void pse_bcs_start(struct pse_bcs_operation *operation, MPI_Request *request)

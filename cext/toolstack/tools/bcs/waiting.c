@@ -22,7 +22,7 @@ static uint32_t *gather(struct pse_bcs_operation *const *operations, size_t coun
     size_t needed = 0;
     for (size_t i = 0; i < count; i++)
         needed += (size_t)operations[i]->count;
-    uint32_t *all = needed <= FEW ? few : malloc(needed * sizeof *all);
+    uint32_t *all = needed <= FEW ? few : pse_bcs_memory(needed * sizeof *all);
     *found = 0;
     for (size_t i = 0; i < count; i++)
         for (int part = 0; part < operations[i]->count; part++)
@@ -50,7 +50,8 @@ size_t pse_bcs_wait_for_one(struct pse_bcs_operation *const *operations, size_t 
         if (!operations[i]->count)
             return i;
     uint32_t *all = gather(operations, count, few, &found);
-    size_t *owners = malloc(found * sizeof *owners), *left = calloc(count, sizeof *left), place = 0;
+    size_t *owners = pse_bcs_memory(found * sizeof *owners), *left = pse_bcs_memory(count * sizeof *left);
+    size_t place = 0;
     for (size_t i = 0; i < count; i++) {
         left[i] = (size_t)operations[i]->count;
         for (size_t part = 0; part < left[i]; part++)

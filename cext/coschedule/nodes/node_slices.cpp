@@ -28,21 +28,6 @@ template <class Part> Part read(const std::string &message, size_t &at)
 
 } // namespace
 
-void Protocol::tell(News news, uint32_t index, bool urgent)
-{
-    if (s_.is_single())
-        return;
-    Shared &shared = s_.shared();
-    s_.records()[shared.told_nodes++] = {news, index, s_.descriptor(index).partial};
-    shared.urgent |= urgent;
-}
-
-bool Protocol::wants_nodes() const
-{
-    const Shared &shared = s_.shared();
-    return !has_failed() && (shared.urgent || (!shared.reported && is_quiescent()));
-}
-
 bool Protocol::can_decide() const
 {
     uint32_t previous;

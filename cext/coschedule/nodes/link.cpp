@@ -1,4 +1,4 @@
-#include "link.hpp"
+#include "nodes/link.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "node_thread.hpp"
+#include "nodes/node_thread.hpp"
 
 #include <sys/uio.h>
 

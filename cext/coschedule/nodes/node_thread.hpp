@@ -9,7 +9,7 @@
 #include <atomic>
 #include <deque>
 
-#include "link.hpp"
+#include "nodes/link.hpp"
 #include "protocol.hpp"
 #include "segment_lock.hpp"
 
