@@ -35,7 +35,7 @@ def _unbuffered(stream: TextIO) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    raw = open(stream.fileno(), "wb", buffering=0, closefd=False)
+    raw = io.FileIO(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(raw, stream.encoding, stream.errors, write_through=True)
 
 
