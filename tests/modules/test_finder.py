@@ -205,7 +205,8 @@ def test_no_text_makes_the_finder_fail(text, ending):
     st.sampled_from(sorted(directives.LANGUAGES)),
 )
 def test_no_directive_makes_the_finder_fail(pieces, ending):
-    finder.examine_source("".join(pieces), f"f{ending}")
+    found = finder.examine_source("".join(pieces), f"f{ending}")
+    assert {signature.name for signature in found.signatures} <= {"f"}
 
 
 def test_the_standard_library_is_found():

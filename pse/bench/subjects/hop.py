@@ -1,6 +1,6 @@
 """``pse bench hop``: a TPH with a 1 KiB tag goes from one rank's sequencer to another's on one node.
 
-Every hop is a whole one: the module returns, its call is put on the books, the tag is handed over, the other
+Every hop is a whole one: the module returns, its call is accounted, the tag is handed over, the other
 rank wakes, finds its call ready and calls the module there.  Beside it: the same with mpi4py's buffers, and
 the bare futex hop, both asleep, that no sleeping wait can beat.
 """

@@ -1,7 +1,7 @@
 """``pse bench overhead``: what the engine adds to one execution of a call site, and the recorder to an event.
 
 The modules of the program do nothing, so all the time is the engine's: finding the call ready, allocating its
-output, binding, calling, keeping the books, releasing its input.  Beside it: the same calls by hand, in a
+output, binding, calling, accounting, releasing its input.  Beside it: the same calls by hand, in a
 Python loop that allocates each output with NumPy and calls the compiled module by ctypes.
 """
 

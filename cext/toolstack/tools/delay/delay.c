@@ -1,7 +1,7 @@
 /* delay: makes chosen routines of MPI take longer, to see what a slower network or a late rank would do.
  *
  * Arguments: microseconds (before each call), routines (their names, parted by blanks; all if it isn't given;
- * a name means both forms, MPI_Send and MPI_Send_c), every (only each so-many-th of their calls). The pause
+ * a name means both forms, MPI_Send and MPI_Send_c), every (only every n-th of their calls). The pause
  * is slept; only its last microseconds are spent awake, since a sleeper wakes up late. */
 #include "abi_environment.h"
 #include "clock.h"
