@@ -276,7 +276,7 @@ def test_growing_is_linear_inside():
 
 
 def test_the_standard_library_has_no_file():
-    with pytest.raises(ModuleNotFound, match="pse.standard"):
+    with pytest.raises(ModuleNotFound, match=r"pse\.standard"):
         Finder().find("pse.standard", "p.coven")
 
 

@@ -55,8 +55,8 @@ _SETTINGS: Final = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
 }
-"""What all launches have.  Where malloc maps large arrays anew depends on what was freed before, by a tool say:
-a program whose arrays of 240 KB are mapped each time takes 3.5 times as long as one that has them warm."""
+"""What all launches have.  Where malloc maps large arrays anew depends on what was freed before, by a tool
+too: a program whose arrays of 240 KB are mapped each time takes 3.5 times as long as with warm ones."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ def await_termination(
     An arrival may make a rank send once more.  So ranks count until the sums over all ranks of what was sent
     and of what has arrived are equal, and the same twice in a row (Mattern, "Algorithms for distributed
     termination detection", 1987).  Pauses and the end of a run use it.  The engine's search for deadlocks
-    follows the same rule, but asks ranks that have not stopped, by messages of its own; the MPI tool `check` does
-    the same below programs in which there is no engine.
+    follows the same rule, but asks ranks that have not stopped, by messages of its own; the MPI tool `check`
+    does so where there is no engine.
 
     Parameters
     ----------
