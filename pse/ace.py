@@ -1,17 +1,5 @@
 """ACE, the application communication emulator, for users of Python: the names of the room `pse.emulate`."""
 
-from typing import Any
+from pse import emulate as _room
 
-from pse import emulate
-
-
-def __getattr__(name: str) -> Any:
-    """Take a name from the room when it is first used."""
-    if name in dir(emulate):
-        return getattr(emulate, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """Name what the room exports."""
-    return dir(emulate)
+__getattr__, __dir__, __all__ = _room.__getattr__, _room.__dir__, _room.__all__

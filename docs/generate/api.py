@@ -3,16 +3,20 @@
 A hook of mkdocs: `mkdocs.yml` names it.
 """
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from typing import TYPE_CHECKING
 
 import pse
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 COMMANDS = {"cli", "__main__"}
 """What users call from a shell, not from Python: docs/generate/command_line.py describes it."""
@@ -33,21 +37,31 @@ and `after.ace`.
 """
 
 
-def rooms() -> Iterator[ModuleType]:
-    """Give `pse` itself, then its rooms and public modules in alphabetical order."""
-    yield pse
-    for name in sorted(found.name for found in pkgutil.iter_modules(pse.__path__)):
-        if not name.startswith("_") and name not in COMMANDS:
-            yield importlib.import_module(f"pse.{name}")
+def home(module: ModuleType) -> ModuleType:
+    """Give the room whose names a module offers to users (`pse.bcs` those of `pse.coschedule`), or itself."""
+    room: ModuleType = getattr(module, "_room", module)
+    return room
+
+
+def rooms() -> list[ModuleType]:
+    """Give `pse` itself, then its rooms and public modules in alphabetical order.
+
+    A room that users know by another name has its page under that one.
+    """
+    names = sorted(found.name for found in pkgutil.iter_modules(pse.__path__))
+    public = [name for name in names if not name.startswith("_") and name not in COMMANDS]
+    modules = [pse, *(importlib.import_module(f"pse.{name}") for name in public)]
+    renamed = [home(module) for module in modules if home(module) is not module]
+    return [module for module in modules if module not in renamed]
 
 
 def subpackages(room: ModuleType) -> Iterator[ModuleType]:
     """Give the subpackages of a room that export something."""
     if room is pse:
         return
-    for found in pkgutil.iter_modules(getattr(room, "__path__", ())):
+    for found in pkgutil.iter_modules(getattr(home(room), "__path__", ())):
         if found.ispkg and not found.name.startswith("_"):
-            package = importlib.import_module(f"{room.__name__}.{found.name}")
+            package = importlib.import_module(f"{home(room).__name__}.{found.name}")
             if exported(package):
                 yield package
 
@@ -65,7 +79,7 @@ def section(module: ModuleType, level: int) -> Iterator[str]:
     yield entry(module.__name__, heading_level=level, members="false")
     for name in exported(module):
         shown = f"{module.__name__}.{name}"
-        yield entry(place(module, name), heading_level=level + 1, heading=shown, toc_label=name)
+        yield entry(place(home(module), name), heading_level=level + 1, heading=shown, toc_label=name)
 
 
 def place(module: ModuleType, name: str) -> str:
@@ -99,5 +113,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pages."""
+    from mkdocs.structure.files import File  # Only where the manual is built.
+
     for room in rooms():
         files.append(File.generated(config, f"api/{room.__name__}.md", content=page(room)))

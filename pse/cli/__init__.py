@@ -64,7 +64,7 @@ SECTIONS = (
     (
         "Coscheduled communication",
         {
-            "bcs": "Look at what programs with coscheduled communication (pse.bcs) did",
+            "bcs": "Step, simulate and examine programs with coscheduled communication (pse.bcs)",
         },
     ),
     (

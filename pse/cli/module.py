@@ -25,6 +25,7 @@ from pse.modules.build import (
     split_reference,
 )
 from pse.modules.directives import language_of, read_source
+from pse.runtime.supervise import print_error
 
 
 @click.group("module", cls=Group)
@@ -91,9 +92,7 @@ def build_files(files: tuple[str, ...]) -> None:
             else:
                 click.echo(_built(path))
         except PseError as failure:
-            click.echo(f"error: {failure.message}", err=True)
-            if failure.help:
-                click.echo(f"help: {failure.help}", err=True)
+            print_error(failure, sys.stderr)
             worst = max(worst, failure.exit_code)
     sys.exit(worst)
 

@@ -64,14 +64,19 @@ def dead_links(page: Path) -> Iterator[str]:
             yield f"{page.relative_to(ROOT)}: {match['target']}"
 
 
-def architecture() -> ModuleType:
-    """Load the test that knows the rooms."""
-    spec = importlib.util.spec_from_file_location("architecture", ROOT / "tests" / "test_architecture.py")
+def loaded(path: Path) -> ModuleType:
+    """Load a file that is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
-    rule = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(rule)
-    return rule
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def architecture() -> ModuleType:
+    """Load the test that knows the rooms."""
+    return loaded(ROOT / "tests" / "test_architecture.py")
 
 
 def imports_table() -> str:
@@ -99,6 +104,16 @@ def test_every_page_is_in_the_navigation():
     pages = {page.name for page in MANUAL}
     navigation = (ROOT / "mkdocs.yml").read_text()
     assert set(re.findall(r"(\w+\.md)$", navigation, re.MULTILINE)) == pages | GENERATED
+
+
+def test_every_room_that_users_find_has_a_page_with_its_names():
+    reference = loaded(DOCS / "generate" / "api.py")
+    pages = {room.__name__: reference.page(room) for room in reference.rooms()}
+    for room in pse._ROOMS:
+        names = set(getattr(pse, room).__all__)
+        shown = re.findall(rf"^      heading: pse\.{room}\.(\w+)$", pages[f"pse.{room}"], re.MULTILINE)
+        assert names
+        assert names <= set(shown), room
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -146,9 +146,9 @@ def test_few_sizes_are_enough_for_a_line(mode, sizes):
     assert found.seconds(sizes) == pytest.approx(eager_then_rendezvous(np.array(sizes)), rel=1e-6)
 
 
-def broken(seconds):
+def broken(value, column="seconds"):
     table = planted_exchanges(launches=1, ranks=1, repetitions=1)
-    table["seconds"][7] = seconds
+    table[column][7] = value
     return table
 
 
@@ -162,6 +162,7 @@ def broken(seconds):
             "paper",
             "took nan s .launch 0, rank 0, repetition 0.: a time is finite and above zero",
         ),
+        (broken(-5, "size"), "piecewise", "an exchange has a size of -5 B: a size is zero or more bytes"),
         (broken(1.0), "papre", "there is no mode 'papre'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""``pse bcs``: what programs with coscheduled communication did.  One file per command."""
+"""``pse bcs``: programs with coscheduled communication.  One file per command."""
 
 import click
 
@@ -7,4 +7,4 @@ from pse.cli._group import LazyGroup
 
 @click.group("bcs", cls=LazyGroup, package=__name__)
 def command() -> None:
-    """Look at what programs with coscheduled communication (pse.bcs) did."""
+    """Step, simulate and examine programs with coscheduled communication (pse.bcs)."""

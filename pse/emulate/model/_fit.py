@@ -105,7 +105,10 @@ def _check(exchanges: NDArray[np.void]) -> None:
             " and above zero",
         )
     if (exchanges["size"] < 0).any():
-        raise ModelError(f"an exchange has a size of {exchanges['size'].min()} B")
+        raise ModelError(
+            f"an exchange has a size of {exchanges['size'].min()} B: a size is zero or more bytes",
+            help="the table is not as it was measured; measure again, or mend the column size",
+        )
 
 
 def _piecewise_model(sizes: NDArray[np.int64], series: Floats, noise: float, launches: int) -> Model:

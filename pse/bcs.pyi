@@ -1,0 +1,1 @@
+from pse.coschedule import *  # noqa: F403
