@@ -80,8 +80,8 @@ def test_what_is_wrong_is_told_by_one_rank_and_ends_the_job(stacked, case, words
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("argument slice 50", "`argument slice 50`: it is a number of microseconds, at least 100"),
-        ("argument mode late", "`argument mode late`: it is strict or early"),
+        ("argument slice 50", "`argument slice 50`: expected a number of microseconds, at least 100"),
+        ("argument mode late", "`argument mode late`: expected strict or early"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(stacked, line, words):

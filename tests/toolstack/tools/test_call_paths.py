@@ -209,9 +209,9 @@ def test_a_filter_with_a_mistake_is_refused(stacked, configured, tmp_path, text,
 @pytest.mark.parametrize(
     ("argument", "words"),
     [
-        ("budget much", "argument budget is `much`: write a number"),
-        ("functions all", "write yes or no"),
-        ("depth 33", "argument depth is `33`: write a number from 0 to 32"),
+        ("budget much", "`argument budget much`: expected a number from 0 to 100"),
+        ("functions all", "`argument functions all`: expected yes or no"),
+        ("depth 33", "`argument depth 33`: expected a number from 0 to 32"),
     ],
 )
 def test_an_argument_with_a_mistake_is_refused(stacked, configured, argument, words):

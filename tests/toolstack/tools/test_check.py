@@ -140,7 +140,7 @@ def test_races_are_reported_if_they_are_asked_for(check):
     assert f"  rank 0: MPI_Recv from any rank of MPI_COMM_WORLD, at {where}\n" in said
     assert re.search(r"  rank [12]: MPI_Isend, tag 1, was received, at faults.c", said)
     assert "depends on timing" not in check(3, "race-ok", argument="argument races yes\n").err
-    assert "races: expected yes or no, got maybe" in check(1, argument="argument races maybe\n").err
+    assert "`argument races maybe`: expected yes or no" in check(1, argument="argument races maybe\n").err
 
 
 def test_a_process_that_ends_without_mpi_finalize(check):

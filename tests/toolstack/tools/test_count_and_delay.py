@@ -105,17 +105,20 @@ def test_only_some_calls_take_longer(stacked):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ("", "microseconds: expected a number from 0 to 1e9, got nothing"),
-        ("argument microseconds ten\n", "microseconds: expected a number from 0 to 1e9, got ten"),
+        ("", "the length of the pauses is missing: give it as `argument microseconds NUMBER`"),
+        ("argument microseconds ten\n", "`argument microseconds ten`: expected a number from 0 to 1e9"),
         (
             "argument microseconds 5\nargument every 1.5\n",
-            "every: expected a whole number from 1 to 1e9, got 1.",
+            "`argument every 1.5`: expected a whole number from 1 to 1e9",
         ),
         (
             "argument microseconds 5\nargument every 0\n",
-            "every: expected a whole number from 1 to 1e9, got 0",
+            "`argument every 0`: expected a whole number from 1 to 1e9",
         ),
-        ("argument microseconds 5\nargument routines MPI_Sent\n", "routines: this MPI has no MPI_Sent"),
+        (
+            "argument microseconds 5\nargument routines MPI_Sent\n",
+            "`argument routines`: this MPI has no routine `MPI_Sent`",
+        ),
     ],
 )
 def test_delay_refuses_what_it_does_not_understand(stacked, arguments, complaint):

@@ -98,4 +98,4 @@ def test_other_tools_above_do_not_hide_the_callers(stacked_program, program):
 def test_a_wrong_depth_is_refused(stacked):
     done = stacked(1, "module profile\nargument depth 9\n", "-c", "from mpi4py import MPI")
     assert done.code == 2
-    assert "depth: expected a number from 1 to 8, got 9" in done.err
+    assert "`argument depth 9`: expected a whole number from 1 to 8" in done.err

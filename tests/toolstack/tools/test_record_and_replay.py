@@ -136,6 +136,39 @@ def test_record_and_replay_without_a_directory_do_not_start(stacked, tool):
     assert f"tool `{tool}`: no directory to " in done.err
 
 
+STARVED = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+int main(void)
+{
+    enum { COUNT = 1 << 22, LEFT = 32 << 20 };
+    unsigned long pages = 0;
+    MPI_Init(NULL, NULL);
+    MPI_Request *requests = malloc(COUNT * sizeof *requests);
+    for (int i = 0; i < COUNT; i++)
+        requests[i] = MPI_REQUEST_NULL;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        return 9;
+    const rlim_t most = pages * sysconf(_SC_PAGESIZE) + LEFT;
+    setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+    MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE);
+    puts("went on");
+    return MPI_Finalize();
+}
+"""
+
+
+def test_a_tool_without_memory_ends_the_job_with_words(under, program):
+    done = under("record", 1, program("starved", STARVED))
+    assert (done.code, done.out) == (1, "")
+    assert "record, rank 0: there is no memory for " in done.err
+    assert " bytes that this tool needs: the job ends" in done.err
+
+
 KILLED = """
 import os, signal, sys
 from mpi4py import MPI

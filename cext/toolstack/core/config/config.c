@@ -72,7 +72,7 @@ static bool all_words(struct config_reader *reader, struct word_list *words, cha
 static struct tool_spec *find_instance(const struct stack_config *config, const char *name)
 {
     for (int i = 0; i < config->count; i++)
-        if (config->spec[i].name && strcmp(config->spec[i].name, name) == 0)
+        if (strcmp(config->spec[i].name, name) == 0)
             return &config->spec[i];
     return NULL;
 }
@@ -110,6 +110,8 @@ static bool read_module(struct config_reader *reader, char *rest)
     *reader->spec = (struct tool_spec){
         .file = config->file, .line = reader->line, .wanted = strdup(wanted), .until = INFINITY};
     reader->spec->name = *as ? strdup(instance) : default_name(config, wanted);
+    if (!reader->spec->wanted || !reader->spec->name)
+        return wrong(reader, "there is no memory");
     config->count++;
     return true;
 }

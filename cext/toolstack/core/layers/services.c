@@ -103,15 +103,28 @@ static void look_for_circle(struct tool_layer *layer, const char *name)
     }
 }
 
+/* NULL: there is no memory for it. */
+static struct tool_service *new_service(struct tool_layer *layer, const char *name, const char *signature,
+                                        pse_function function)
+{
+    struct tool_service *made = malloc(sizeof *made);
+    char *own_name = strdup(name), *own_signature = strdup(signature);
+    if (made && own_name && own_signature) {
+        *made = (struct tool_service){layer, own_name, own_signature, function, NULL};
+        return made;
+    }
+    free(made), free(own_name), free(own_signature);
+    return NULL;
+}
+
 static int publish(void *self, const char *name, const char *signature, pse_function function)
 {
     struct tool_layer *layer = self;
     if (find_service(name, signature))
         return 1;
-    struct tool_service *service = malloc(sizeof *service);
+    struct tool_service *service = new_service(layer, name, signature, function);
     if (!service)
         return 1;
-    *service = (struct tool_service){layer, strdup(name), strdup(signature), function, NULL};
     pthread_mutex_lock(&lock);
     service->next = services;
     services = service;

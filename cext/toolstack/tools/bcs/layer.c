@@ -122,33 +122,23 @@ void pse_bcs_expect_progress(void)
 
 /* Begin and end */
 
-static int choose(const char *key, const char *yes, const char *no, bool *chosen)
-{
-    const char *word = pse_tool_argument(key);
-    if (word && strcmp(word, yes) != 0 && strcmp(word, no) != 0)
-        return pse_tool_refuse("`argument %s %s`: it is %s or %s", key, word, yes, no);
-    if (word)
-        *chosen = strcmp(word, yes) == 0;
-    return 0;
-}
-
 static int read_slice(void)
 {
     const char *word = pse_tool_argument("slice");
     char *end;
     const double microseconds = word ? strtod(word, &end) : (double)settings.slice / 1000;
     if (word && (*end || end == word || !(microseconds >= PSE_BCS_SHORTEST_SLICE / 1000)))
-        return pse_tool_refuse("`argument slice %s`: it is a number of microseconds, at least %d", word,
-                               PSE_BCS_SHORTEST_SLICE / 1000);
+        return pse_tool_refuse_argument("slice", word, "a number of microseconds, at least %d",
+                                        PSE_BCS_SHORTEST_SLICE / 1000);
     settings.slice = (uint64_t)(microseconds * 1000);
     return 0;
 }
 
 int pse_bcs_layer_configure(void)
 {
-    return choose("mode", "strict", "early", &settings.strict) ||
-           choose("ordered", "yes", "no", &settings.ordered) ||
-           choose("deaths", "yes", "no", &tells_deaths) || read_slice();
+    return pse_tool_choose("mode", "strict", "early", &settings.strict) ||
+           pse_tool_choose("ordered", "yes", "no", &settings.ordered) ||
+           pse_tool_choose("deaths", "yes", "no", &tells_deaths) || read_slice();
 }
 
 static _Noreturn void refuse(int rank, const char *format, const char *reason)
@@ -215,7 +205,7 @@ static bool is_slice_kept(const pse_bcs_end *end, char *reason, size_t room)
     const uint64_t shortest = settings.strict ? pse_bcs_end_shortest_slice(end) : 0;
     snprintf(
         reason, room,
-        "`argument slice %g`: this machine begins slices too late for that; the shortest that works is %g",
+        "`argument slice %g`: this machine begins slices too late for that; the shortest that works is %g µs",
         (double)settings.slice / 1000, (double)shortest / 1000);
     return shortest <= settings.slice;
 }

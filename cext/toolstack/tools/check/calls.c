@@ -15,13 +15,14 @@
 #include "packed_copy.h"
 #include "pse_tools.h"
 #include "report.h"
+#include "tool_memory.h"
 #include "type_signature.h"
 
 /* The program's requests, from the call that makes them to their end. */
 
 struct check_operation *pse_check_enter_request(MPI_Comm comm, MPI_Request handle, const char *routine)
 {
-    struct check_operation *made = malloc(sizeof *made),
+    struct check_operation *made = pse_tool_memory(sizeof *made),
                            *same = pse_handle_find(&pse_check_requests, PSE_HANDLE(handle));
     pse_check_init_operation(made, comm, routine);
     if (same)
@@ -294,7 +295,7 @@ void pse_check_message_probed(MPI_Message handle, MPI_Comm comm, const MPI_Statu
     struct check_operation *made;
     if (!known || status->MPI_SOURCE < 0)
         return;
-    made = calloc(1, sizeof *made);
+    made = pse_tool_memory(sizeof *made);
     pse_check_pack_site(where);
     made->comm = known;
     made->receive = pse_check_new_receive(known, status->MPI_SOURCE, status->MPI_TAG, routine, where);

@@ -246,11 +246,7 @@ static void start_unless(struct check_operation *made, bool persistent)
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 {
     pse_tool_stack = given;
-    const char *races = pse_tool_argument("races");
-    if (races && strcmp(races, "yes") != 0 && strcmp(races, "no") != 0)
-        return pse_tool_refuse("races: expected yes or no, got %s", races);
-    pse_check_reports_races = races && races[0] == 'y';
-    return 0;
+    return pse_tool_choose("races", "yes", "no", &pse_check_reports_races);
 }
 
 #define TOOL_ENTER(name)                                                                                     \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pse_tools.h"
+#include "tool_memory.h"
 
 struct check_communicator *pse_check_communicators;
 
@@ -22,7 +23,7 @@ static uint32_t communicator_count;
 
 void pse_check_append_notice(struct pending_notice **list, const struct check_notice *notice)
 {
-    struct pending_notice *one = malloc(sizeof *one);
+    struct pending_notice *one = pse_tool_memory(sizeof *one);
     one->notice = *notice;
     one->next = NULL;
     while (*list)
@@ -61,9 +62,9 @@ struct check_communicator *pse_check_communicator_of(MPI_Comm comm)
 static bool find_ranks(MPI_Group group, int size, int **ranks)
 {
     MPI_Group all;
-    int *here = malloc(sizeof *here * (size_t)size);
+    int *here = pse_tool_memory(sizeof *here * (size_t)size);
     bool found = true;
-    *ranks = malloc(sizeof *here * (size_t)size);
+    *ranks = pse_tool_memory(sizeof *here * (size_t)size);
     PMPI_Comm_group(pse_check_comm, &all);
     for (int i = 0; i < size; i++)
         here[i] = i;
@@ -112,7 +113,7 @@ static void deliver_early(const struct check_communicator *made)
 
 static struct check_communicator *enter_communicator(MPI_Comm comm, const char *routine, const char *where)
 {
-    struct check_communicator *made = calloc(1, sizeof *made);
+    struct check_communicator *made = pse_tool_memory(sizeof *made);
     int inter = 0, length;
     made->handle = comm;
     PMPI_Comm_test_inter(comm, &inter);
@@ -148,7 +149,7 @@ void pse_check_communicator_made(MPI_Comm comm, const char *routine, const char 
 
 struct coming_communicator *pse_check_communicator_comes(MPI_Comm *made, MPI_Comm parent)
 {
-    struct coming_communicator *coming = malloc(sizeof *coming);
+    struct coming_communicator *coming = pse_tool_memory(sizeof *coming);
     *coming =
         (struct coming_communicator){.made = made, .id = {(uint32_t)pse_check_rank, ++communicator_count}};
     PMPI_Ibcast(coming->id, 2, MPI_UINT32_T, 0, parent, &coming->told);

@@ -11,6 +11,7 @@
 #include "call_site.h"
 #include "notices.h"
 #include "report.h"
+#include "tool_memory.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -188,8 +189,8 @@ void pse_check_wait_until(bool (*ready)(void *), void *data, const char *routine
 void pse_check_open_detector(void (*attend)(void))
 {
     attend_to_receives = attend;
-    detector.stuck = calloc((size_t)pse_check_ranks, sizeof *detector.stuck);
-    detector.answers = calloc((size_t)pse_check_ranks, sizeof *detector.answers);
+    detector.stuck = pse_tool_memory((size_t)pse_check_ranks * sizeof *detector.stuck);
+    detector.answers = pse_tool_memory((size_t)pse_check_ranks * sizeof *detector.answers);
 }
 
 void pse_check_take_stuck(int from)

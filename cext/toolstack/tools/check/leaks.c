@@ -14,6 +14,7 @@
 #include "operations.h"
 #include "pse_tools.h"
 #include "report.h"
+#include "tool_memory.h"
 #include "type_signature.h"
 
 struct known_window {
@@ -26,7 +27,7 @@ static struct pse_handle_table windows;
 
 void pse_check_window_made(MPI_Win handle, const char *routine)
 {
-    struct known_window *made = calloc(1, sizeof *made);
+    struct known_window *made = pse_tool_memory(sizeof *made);
     snprintf(made->routine, sizeof made->routine, "%s", routine);
     pse_check_pack_site(made->where);
     pse_handle_add(&windows, PSE_HANDLE(handle), made);
@@ -99,12 +100,12 @@ static void tell_leak(struct leak *first, struct leak *end)
 static void tell_leaks(void)
 {
     const int bytes = leaks_found * (int)sizeof *leaks;
-    int *sizes = calloc(2 * (size_t)pse_check_ranks, sizeof *sizes), *places = sizes + pse_check_ranks,
-        sum = 0;
+    int *sizes = pse_tool_memory(2 * (size_t)pse_check_ranks * sizeof *sizes),
+        *places = sizes + pse_check_ranks, sum = 0;
     PMPI_Gather(&bytes, 1, MPI_INT, sizes, 1, MPI_INT, 0, pse_check_comm);
     for (int rank = 0; rank < pse_check_ranks; sum += sizes[rank++])
         places[rank] = sum;
-    struct leak *all = malloc((size_t)sum + 1), *end = all + sum / (int)sizeof *all;
+    struct leak *all = pse_tool_memory((size_t)sum), *end = all + sum / (int)sizeof *all;
     PMPI_Gatherv(leaks, bytes, MPI_BYTE, all, sizes, places, MPI_BYTE, 0, pse_check_comm);
     for (struct leak *leak = all; leak < end; leak++)
         if (leak->rank >= 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "tool_memory.h"
 #include "type_signature.h"
 
 static void report_mismatch(const struct check_receive *receive, const char *what, const char *right)
@@ -135,7 +136,7 @@ void pse_check_withdraw_notice(struct check_communicator *comm, const struct che
 struct check_receive *pse_check_new_receive(struct check_communicator *comm, int source, int tag,
                                             const char *routine, const char *where)
 {
-    struct check_receive *made = calloc(1, sizeof *made);
+    struct check_receive *made = pse_tool_memory(sizeof *made);
     *made = (struct check_receive){
         .comm = comm, .source = source, .tag = tag, .wanted_tag = tag, .from_any = source == MPI_ANY_SOURCE};
     snprintf(made->routine, sizeof made->routine, "%s", routine);

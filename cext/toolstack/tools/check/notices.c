@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "tool_memory.h"
+
 MPI_Comm pse_check_comm = MPI_COMM_NULL;
 int pse_check_rank, pse_check_ranks;
 uint64_t pse_check_notices_sent, pse_check_notices_received;
@@ -37,7 +39,7 @@ void pse_check_notify(int to, const struct check_notice *notice)
         pse_check_deliver_notice(notice, pse_check_rank);
         return;
     }
-    struct outgoing_notice *one = malloc(sizeof *one);
+    struct outgoing_notice *one = pse_tool_memory(sizeof *one);
     one->notice = *notice;
     one->next = outgoing;
     outgoing = one;

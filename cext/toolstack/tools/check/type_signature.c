@@ -7,6 +7,7 @@
 
 #include "pse_tools.h"
 #include "report.h"
+#include "tool_memory.h"
 
 struct pse_handle_table pse_check_types;
 
@@ -141,10 +142,10 @@ static void free_part(MPI_Datatype *part)
 
 static struct type_signature derived_signature(MPI_Datatype datatype, const struct type_contents *found)
 {
-    int *integers = calloc((size_t)found->integers + 1, sizeof *integers);
-    MPI_Aint *addresses = calloc((size_t)found->addresses + 1, sizeof *addresses);
-    MPI_Count *large = calloc((size_t)found->large + 1, sizeof *large);
-    MPI_Datatype *parts = calloc((size_t)found->types + 1, sizeof *parts);
+    int *integers = pse_tool_memory((size_t)found->integers * sizeof *integers);
+    MPI_Aint *addresses = pse_tool_memory((size_t)found->addresses * sizeof *addresses);
+    MPI_Count *large = pse_tool_memory((size_t)found->large * sizeof *large);
+    MPI_Datatype *parts = pse_tool_memory((size_t)found->types * sizeof *parts);
 #if MPI_VERSION >= 4
     PMPI_Type_get_contents_c(datatype, found->integers, found->addresses, found->large, found->types,
                              integers, addresses, large, parts);
@@ -212,7 +213,7 @@ struct type_signature pse_check_signature_of(MPI_Count count, MPI_Datatype datat
     if (!known && report_freed(datatype))
         return (struct type_signature){0};
     if (!known) {
-        known = calloc(1, sizeof *known);
+        known = pse_tool_memory(sizeof *known);
         known->one = compute_signature(datatype);
         pse_handle_add(&pse_check_types, PSE_HANDLE(datatype), known);
     }
@@ -273,7 +274,7 @@ void pse_check_type_made(MPI_Datatype datatype, const char *routine)
 {
     free(pse_handle_take(&pse_check_types, PSE_HANDLE(datatype))); /* A handle that is used again. */
     pse_check_type_given(datatype);
-    struct known_type *made = calloc(1, sizeof *made);
+    struct known_type *made = pse_tool_memory(sizeof *made);
     made->one = compute_signature(datatype);
     snprintf(made->routine, sizeof made->routine, "%s", routine);
     pse_check_pack_site(made->where);
@@ -282,7 +283,7 @@ void pse_check_type_made(MPI_Datatype datatype, const char *routine)
 
 void pse_check_type_freed(MPI_Datatype datatype)
 {
-    struct freed_type *freed = calloc(1, sizeof *freed);
+    struct freed_type *freed = pse_tool_memory(sizeof *freed);
     free(pse_handle_take(&pse_check_types, PSE_HANDLE(datatype)));
     pse_check_type_given(datatype);
     pse_check_pack_site(freed->where);

@@ -4,19 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool_memory.h"
+
 MPI_Status *pse_snapshot_take(struct pse_request_snapshot *snapshot, int count, const MPI_Request handles[],
                               MPI_Status *statuses)
 {
     size_t n = count > 0 ? (size_t)count : 0;
     snapshot->allocated = NULL;
-    snapshot->requests = n <= PSE_SNAPSHOT_FEW ? snapshot->few : malloc(n * sizeof *snapshot->requests);
+    snapshot->requests =
+        n <= PSE_SNAPSHOT_FEW ? snapshot->few : pse_tool_memory(n * sizeof *snapshot->requests);
     if (n)
         memcpy(snapshot->requests, handles, n * sizeof *snapshot->requests);
     snapshot->statuses = statuses;
     if (statuses == MPI_STATUSES_IGNORE)
         snapshot->statuses = n <= PSE_SNAPSHOT_FEW
                                  ? snapshot->few_statuses
-                                 : (snapshot->allocated = malloc(n * sizeof *snapshot->statuses));
+                                 : (snapshot->allocated = pse_tool_memory(n * sizeof *snapshot->statuses));
     return snapshot->statuses;
 }
 

@@ -47,6 +47,26 @@ int pse_tool_refuse(const char *format, ...)
     exit(2);
 }
 
+int pse_tool_refuse_argument(const char *key, const char *value, const char *expected, ...)
+{
+    char text[512];
+    va_list values;
+    va_start(values, expected);
+    vsnprintf(text, sizeof text, expected, values);
+    va_end(values);
+    return pse_tool_refuse("`argument %s %s`: expected %s", key, value, text);
+}
+
+int pse_tool_choose(const char *key, const char *first, const char *second, bool *is_first)
+{
+    const char *word = pse_tool_argument(key);
+    if (word && strcmp(word, first) != 0 && strcmp(word, second) != 0)
+        return pse_tool_refuse_argument(key, word, "%s or %s", first, second);
+    if (word)
+        *is_first = strcmp(word, first) == 0;
+    return 0;
+}
+
 void pse_tool_warn(const char *format, ...)
 {
     char text[2048];

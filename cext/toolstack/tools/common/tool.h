@@ -41,6 +41,14 @@ const char *pse_tool_argument(const char *key);
  * for pse_tool_start to return. */
 int pse_tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Refuse the value of an argument; the format says what was expected, as in "a number from 0 to %d". */
+int pse_tool_refuse_argument(const char *key, const char *value, const char *expected, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Read an argument that is one of two words: whether it is the first.  An argument that isn't given changes
+ * nothing.  Nonzero: it is another word, and refused. */
+int pse_tool_choose(const char *key, const char *first, const char *second, bool *is_first);
+
 /* Print one line about something that doesn't end the job. */
 void pse_tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

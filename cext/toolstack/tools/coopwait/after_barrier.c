@@ -1,6 +1,7 @@
 /* Collective calls without a nonblocking form: all ranks meet at a nonblocking barrier and go in together. */
 #include "small_allreduce.h"
 #include "tool.h"
+#include "tool_memory.h"
 #include "wait.h"
 
 #define AFTER_BARRIER(name, comm, parameters, arguments)                                                     \
@@ -65,7 +66,7 @@ static int free_comm(MPI_Win win, int key, void *comm, void *extra)
  */
 static void add_comm(MPI_Comm comm, MPI_Win win)
 {
-    MPI_Comm *own = malloc(sizeof *own);
+    MPI_Comm *own = pse_tool_memory(sizeof *own);
     if (comm_key == MPI_KEYVAL_INVALID)
         PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, free_comm, &comm_key, NULL);
     if (pse_coopwait_barrier(comm) == MPI_SUCCESS && PMPI_Comm_split(comm, 0, 0, own) == MPI_SUCCESS)

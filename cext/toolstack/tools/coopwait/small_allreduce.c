@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool_memory.h"
 #include "wait.h"
 
 enum {
@@ -43,7 +44,7 @@ static struct allreduce_twin *find_twin(MPI_Comm comm)
         PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_twin, &twin_key, NULL);
     if (PMPI_Comm_get_attr(comm, twin_key, &twin, &found) != MPI_SUCCESS || found)
         return found ? twin : NULL;
-    twin = calloc(1, sizeof *twin);
+    twin = pse_tool_memory(sizeof *twin);
     twin->comm = MPI_COMM_NULL;
     PMPI_Comm_rank(comm, &twin->rank), PMPI_Comm_size(comm, &twin->size);
     if (pse_coopwait_has_two_groups(comm) || twin->size < 2 || (twin->size & (twin->size - 1)))

@@ -3,6 +3,7 @@
  * Rank 0 writes a table at MPI_Finalize: a row for each routine that was called, the sum over all ranks, and
  * the ranks' own counts.  Arguments: output (a file; standard error if it isn't given). */
 #include "tool.h"
+#include "tool_memory.h"
 
 #define TOOL_ENTER(routine) called(NUMBER_##routine);
 #define TOOL_LEAVE(routine)
@@ -81,7 +82,7 @@ static void report(void)
     int rank, size;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    uint64_t *counts = rank == 0 ? malloc((size_t)size * sizeof calls) : NULL;
+    uint64_t *counts = rank == 0 ? pse_tool_memory((size_t)size * sizeof calls) : NULL;
     PMPI_Gather(calls, ROUTINES, MPI_UINT64_T, counts, ROUTINES, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (rank == 0)
         write_table(counts, size);

@@ -52,13 +52,13 @@ static int choose_all(const char *names)
     for (names += strspn(names, " \t,"); *names; names += strspn(names, " \t,")) {
         size_t length = strcspn(names, " \t,");
         if (!choose(names, length))
-            return pse_tool_refuse("routines: this MPI has no %.*s", (int)length, names);
+            return pse_tool_refuse("`argument routines`: this MPI has no routine `%.*s`", (int)length, names);
         names += length;
     }
     return 0;
 }
 
-/* A number from least to 1e9; -1 if the text is none. */
+/* A number from least to 1e9; -1 if the text is none, or there is none. */
 static double number(const char *text, double least)
 {
     char *end = NULL;
@@ -71,11 +71,13 @@ static int configure(void)
     const char *text = pse_tool_argument("microseconds"), *names = pse_tool_argument("routines");
     const char *often = pse_tool_argument("every");
     const double value = number(text, 0), step = often ? number(often, 1) : 1;
+    if (!text)
+        return pse_tool_refuse(
+            "the length of the pauses is missing: give it as `argument microseconds NUMBER`");
     if (value < 0)
-        return pse_tool_refuse("microseconds: expected a number from 0 to 1e9, got %s",
-                               text ? text : "nothing");
+        return pse_tool_refuse_argument("microseconds", text, "a number from 0 to 1e9");
     if (step < 1 || step != (double)(uint64_t)step)
-        return pse_tool_refuse("every: expected a whole number from 1 to 1e9, got %s", often);
+        return pse_tool_refuse_argument("every", often, "a whole number from 1 to 1e9");
     nanoseconds = (uint64_t)(value * 1000);
     every = (uint64_t)step;
     if (names)

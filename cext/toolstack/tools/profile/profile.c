@@ -80,7 +80,7 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
     char *end = NULL;
     long value = text ? strtol(text, &end, 10) : 1;
     if (text && (end == text || *end || value < 1 || value > DEPTH))
-        return pse_tool_refuse("depth: expected a number from 1 to %d, got %s", DEPTH, text);
+        return pse_tool_refuse_argument("depth", text, "a whole number from 1 to %d", DEPTH);
     depth = (int)value;
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "call_sites.h"
 #include "clock.h"
 #include "tool.h"
+#include "tool_memory.h"
 
 enum { TOP = 20, COLUMNS = 16 };
 
@@ -55,13 +56,13 @@ static char *collect(int rank, int size, uint64_t began, const char *const routi
 {
     size_t length;
     char *own = tell(&length, began, routine_names), *all = NULL;
-    int bytes = (int)length + 1, total = 0, *lengths = calloc((size_t)size, sizeof(int)),
-        *places = calloc((size_t)size, sizeof(int));
+    int bytes = (int)length + 1, total = 0, *lengths = pse_tool_memory((size_t)size * sizeof(int)),
+        *places = pse_tool_memory((size_t)size * sizeof(int));
     PMPI_Gather(&bytes, 1, MPI_INT, lengths, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < size; total += lengths[i++])
         places[i] = total;
     if (rank == 0)
-        all = malloc((size_t)total);
+        all = pse_tool_memory((size_t)total);
     PMPI_Gatherv(own, bytes, MPI_CHAR, all, lengths, places, MPI_CHAR, 0, MPI_COMM_WORLD);
     free(own), free(lengths), free(places);
     return all;
@@ -81,10 +82,10 @@ static struct merged_site *find_merged(const char *routine, const char *frames, 
     for (int i = 0; i < merged_count; i++)
         if (strcmp(table[i].routine, routine) == 0 && strcmp(table[i].frames, frames) == 0)
             return &table[i];
-    table = realloc(table, (size_t)(merged_count + 1) * sizeof *table);
+    table = pse_tool_more_memory(table, (size_t)(merged_count + 1) * sizeof *table);
     struct merged_site *made = &table[merged_count++];
-    *made = (struct merged_site){.routine = strdup(routine), .frames = strdup(frames)};
-    made->rank = calloc((size_t)size, sizeof *made->rank);
+    *made = (struct merged_site){.routine = pse_tool_text(routine), .frames = pse_tool_text(frames)};
+    made->rank = pse_tool_memory((size_t)size * sizeof *made->rank);
     return made;
 }
 
@@ -105,7 +106,7 @@ static void merge_line(char *line, int rank, int size)
 static uint64_t merge(char *text, int size)
 {
     uint64_t calls_lost = 0;
-    program_time = calloc((size_t)size, sizeof *program_time);
+    program_time = pse_tool_memory((size_t)size * sizeof *program_time);
     for (int rank = 0; rank < size; rank++) {
         char *line = text, *end = text + strlen(text) + 1, *after;
         program_time[rank] = (double)strtoull(line, &after, 10);
@@ -217,7 +218,7 @@ static void write_times(FILE *file, int size)
 static void write_bytes(FILE *file)
 {
     double total = 0;
-    struct merged_site **order = malloc((size_t)(merged_count + 1) * sizeof *order);
+    struct merged_site **order = pse_tool_memory((size_t)merged_count * sizeof *order);
     for (int i = 0; i < merged_count; i++)
         order[i] = &table[i], total += (double)table[i].all.bytes;
     qsort(order, (size_t)merged_count, sizeof(struct merged_site *), by_bytes);

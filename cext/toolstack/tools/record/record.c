@@ -21,6 +21,7 @@
 #include "rank_files.h"
 #include "request_snapshot.h"
 #include "tool.h"
+#include "tool_memory.h"
 
 static struct pse_decision_log decisions;
 static bool recording;
@@ -96,7 +97,7 @@ static size_t pending(uint16_t call, int asked_tag)
 
 static struct recorded_receive *remember(int asked_tag, MPI_Request handle, bool persistent)
 {
-    struct recorded_receive *receive = calloc(1, sizeof *receive);
+    struct recorded_receive *receive = pse_tool_memory(sizeof *receive);
     *receive = (struct recorded_receive){.persistent = persistent, .tag = asked_tag};
     pse_handle_add(&receives, PSE_HANDLE(handle), receive);
     return receive;

@@ -7,6 +7,7 @@
 #include "decisions.h"
 #include "handle_table.h"
 #include "pse_tools.h"
+#include "tool_memory.h"
 
 struct posted_receive {
     struct pse_handle_node node;
@@ -30,7 +31,7 @@ void pse_replay_made(void *buffer, MPI_Count count, MPI_Datatype datatype, int s
 {
     if (source != MPI_ANY_SOURCE)
         return;
-    struct posted_receive *made = calloc(1, sizeof *made);
+    struct posted_receive *made = pse_tool_memory(sizeof *made);
     *made = (struct posted_receive){
         .buffer = buffer, .count = count, .tag = tag, .comm = comm, .request = MPI_REQUEST_NULL};
     PMPI_Type_dup(datatype, &made->datatype); /* The program may free its own. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "tool_memory.h"
+
 _Thread_local struct sized_type pse_trace_last_type = {MPI_DATATYPE_NULL, 0};
 
 uint64_t pse_trace_size_of(MPI_Datatype datatype)
@@ -36,7 +38,7 @@ int pse_trace_degree(MPI_Comm comm, int out)
 static void dist_graph_neighbors(MPI_Comm comm, int count, int *ranks)
 {
     const int sources = pse_trace_degree(comm, 0);
-    int *rest = calloc((size_t)(2 * sources + count) + 1, sizeof *rest);
+    int *rest = pse_tool_memory((size_t)(2 * sources + count) * sizeof *rest);
     PMPI_Dist_graph_neighbors(comm, sources, rest, rest + sources, count, ranks, rest + (size_t)2 * sources);
     free(rest);
 }

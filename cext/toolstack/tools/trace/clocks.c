@@ -8,6 +8,7 @@
 #include "abi_environment.h"
 #include "communicators.h"
 #include "tool.h"
+#include "tool_memory.h"
 #include "writer.h"
 
 enum { ROUND_TRIPS = 10 };
@@ -89,8 +90,8 @@ static int reference_of(const uint64_t (*numbers)[2], int rank)
 void pse_trace_find_hosts(int ranks)
 {
     const uint64_t metahost = metahost_number(), own[2] = {metahost, host_number(metahost)};
-    uint64_t (*numbers)[2] = malloc((size_t)ranks * sizeof *numbers);
-    hosts = malloc((size_t)ranks * sizeof *hosts);
+    uint64_t (*numbers)[2] = pse_tool_memory((size_t)ranks * sizeof *numbers);
+    hosts = pse_tool_memory((size_t)ranks * sizeof *hosts);
     PMPI_Allgather(own, 2, MPI_UINT64_T, numbers, 2, MPI_UINT64_T, MPI_COMM_WORLD);
     for (int rank = 0; rank < ranks; rank++) {
         int known = 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bytes.h"
+#include "tool_memory.h"
 #include "writer.h"
 
 struct pse_handle_table pse_trace_communicators;
@@ -59,7 +60,7 @@ static void put_rows(uint16_t type, uint16_t flags, uint32_t number, const int *
 
 static void put_ranks(MPI_Comm comm, const struct trace_communicator *made)
 {
-    int *ranks = malloc(2 * sizeof *ranks * (size_t)made->members);
+    int *ranks = pse_tool_memory(2 * sizeof *ranks * (size_t)made->members);
     find_members(comm, made, ranks);
     put_rows(PSE_EVENT_MPI_COMMUNICATOR_RANKS, 0, made->number, ranks, made->members);
     free(ranks);
@@ -68,7 +69,7 @@ static void put_ranks(MPI_Comm comm, const struct trace_communicator *made)
 static void put_neighbors(MPI_Comm comm, const struct trace_communicator *made)
 {
     const int count = made->flags & PSE_COMMUNICATOR_TWO_GROUPS ? 0 : pse_trace_degree(comm, 1);
-    int *ranks = malloc(sizeof *ranks * (size_t)count + 1);
+    int *ranks = pse_tool_memory(sizeof *ranks * (size_t)count);
     pse_trace_neighbors(comm, count, ranks);
     put_rows(PSE_EVENT_MPI_NEIGHBORS, (uint16_t)count, made->number, ranks, count);
     free(ranks);
@@ -94,7 +95,7 @@ void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct tra
 
 struct trace_communicator *pse_trace_number_communicator(MPI_Comm comm, uint32_t number)
 {
-    struct trace_communicator *made = calloc(1, sizeof *made);
+    struct trace_communicator *made = pse_tool_memory(sizeof *made);
     int inter = 0;
     made->number = number;
     PMPI_Comm_rank(comm, &made->rank);
@@ -108,7 +109,7 @@ struct trace_communicator *pse_trace_number_communicator(MPI_Comm comm, uint32_t
         made->members += made->partners;
         made->flags = PSE_COMMUNICATOR_TWO_GROUPS;
     }
-    int *ranks = malloc(2 * sizeof *ranks * (size_t)made->members);
+    int *ranks = pse_tool_memory(2 * sizeof *ranks * (size_t)made->members);
     if (!find_members(comm, made, ranks))
         made->flags |= PSE_COMMUNICATOR_OTHER_JOB;
     free(ranks);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "tool_memory.h"
 
 static struct pse_handle_table requests, messages;
 static uint32_t request_count;
@@ -94,7 +95,7 @@ static struct trace_request *request_of(MPI_Request handle)
 
 struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
 {
-    struct trace_request *made = calloc(1, sizeof *made);
+    struct trace_request *made = pse_tool_memory(sizeof *made);
     made->kind = kind;
     made->thread = &this_thread;
     const struct trace_communicator *on = pse_trace_communicator_of(comm);

@@ -27,9 +27,9 @@ int pse_trace_configure_budget(void)
         return 0;
     const double percent = strtod(given, &end);
     if (end == given || *end || !(percent >= 0 && percent <= 100))
-        return pse_tool_refuse("argument budget is `%s`: write a number from 0 to 100, the share of the "
-                               "run's time in percent that recording functions may cost",
-                               given);
+        return pse_tool_refuse_argument("budget", given,
+                                        "a number from 0 to 100, the share of the run's time in percent that "
+                                        "recording functions may cost");
     share = percent / 100;
     return 0;
 }

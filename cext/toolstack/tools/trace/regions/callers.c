@@ -42,9 +42,10 @@ int pse_trace_configure_callers(void)
         return 0;
     const long depth = strtol(given, &end, 10);
     if (end == given || *end || depth < 0 || depth > DEEPEST)
-        return pse_tool_refuse("argument depth is `%s`: write a number from 0 to %d, how many functions of "
-                               "compiled code around a call of MPI are found",
-                               given, DEEPEST);
+        return pse_tool_refuse_argument("depth", given,
+                                        "a number from 0 to %d, how many functions of compiled code around a "
+                                        "call of MPI are found",
+                                        DEEPEST);
     most = (unsigned)depth;
     return 0;
 }

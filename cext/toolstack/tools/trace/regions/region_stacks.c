@@ -16,12 +16,9 @@ static uint64_t too_deep, without_begin, closed, of_other_threads;
 
 int pse_trace_configure_regions(void)
 {
-    const char *wanted = pse_tool_argument("functions");
-    if (wanted && strcmp(wanted, "yes") != 0 && strcmp(wanted, "no") != 0)
-        return pse_tool_refuse("argument functions is `%s`: write yes or no", wanted);
     pse_trace_thread_ends = pse_trace_close_thread;
-    pse_trace_has_regions = !wanted || strcmp(wanted, "yes") == 0;
-    return pse_trace_configure_budget() || pse_trace_read_filter();
+    return pse_tool_choose("functions", "yes", "no", &pse_trace_has_regions) ||
+           pse_trace_configure_budget() || pse_trace_read_filter();
 }
 
 /* Stacks */
