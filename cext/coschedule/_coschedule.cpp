@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine.hpp"
+#include "python_errors.hpp"
 #include "stepping/observer.hpp"
 
 namespace py = pybind11;
@@ -494,6 +495,7 @@ py::dict state(Observer &observer)
 PYBIND11_MODULE(_coschedule, module)
 {
     module.doc() = "One rank's end of the coscheduled communication layer.";
+    translate_system_errors();
     module.def("shortest_slice", &shortest_slice);
     module.def("paced", &paced);
     py::class_<Engine>(module, "Engine")

@@ -24,8 +24,7 @@ struct pse_bcs_end {
 namespace
 {
 
-constexpr uint64_t bytes_per_ns = 6; // As pse.coschedule has it: what a core copies in half a slice.
-constexpr size_t shown = 8;          // The most ranks whose waits a message lists.
+constexpr size_t shown = 8; // The most ranks whose waits a message lists.
 
 template <class... Arguments> pse_bcs_end *make(char *reason, size_t room, Arguments... arguments)
 {
@@ -124,7 +123,7 @@ pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct ps
     options.strict = settings->strict;
     options.ordered = settings->ordered;
     options.slice = settings->slice;
-    options.chunk = settings->slice * bytes_per_ns;
+    options.chunk = settings->slice * PSE_BCS_BYTES_PER_NS;
     options.adapted = 1;
     options.nodes = *std::max_element(nodes.begin(), nodes.end()) + 1;
     options.leader = settings->leader;

@@ -9,7 +9,7 @@ from enum import Enum
 
 MAX_DIMS = 8  # The most axes of an array.
 MAX_TEXT = 65536  # Longest string that an expression may build, in characters.
-SMALLEST_ARENA = 262144  # Bytes that an arena needs for its own books at least.
+SMALLEST_ARENA = 262144  # Bytes that an arena needs at least for its own accounting.
 
 
 class Element(Enum):

@@ -118,7 +118,8 @@ def data_of(spec: Any) -> Any:
 def _part(data: NDArray[np.uint8], offset: int, size: int) -> NDArray[np.uint8]:
     if offset + size > data.nbytes or offset < 0:
         raise UsageError(
-            f"a buffer has {data.nbytes} bytes, and bytes up to {offset + size} of it are asked for"
+            f"a buffer has {data.nbytes} bytes, and bytes up to {offset + size} of it are asked for",
+            help="give a longer buffer, or smaller counts and displacements from 0 on",
         )
     return data[offset : offset + size]
 
@@ -135,7 +136,10 @@ def pieces_of(spec: Any, ranks: int) -> tuple[Span, list[Piece]]:
         whole = span_of(spec)
         each, rest = divmod(whole.bytes, ranks)
         if rest:
-            raise UsageError(f"a buffer of {whole.bytes} bytes can't be divided into {ranks} equal pieces")
+            raise UsageError(
+                f"a buffer of {whole.bytes} bytes can't be divided into {ranks} equal pieces",
+                help=f"give a multiple of {ranks} elements, or a count for each rank: Scatterv, Gatherv, …",
+            )
         return whole, [(each * rank, each) for rank in range(ranks)]
     array, *entries = spec
     kind, others = _typed(array, entries)
@@ -153,7 +157,10 @@ def _layout(others: Sequence[Any], ranks: int) -> tuple[list[int], list[int]]:
     given = others[0] if len(others) == 1 and len(others[0]) == 2 and _is_list(others[0][0]) else others
     counts = [int(count) for count in given[0]]
     if len(counts) != ranks:
-        raise UsageError(f"{count_text(len(counts), 'count')} given for {count_text(ranks, 'rank')}")
+        raise UsageError(
+            f"{count_text(len(counts), 'count')} given for {count_text(ranks, 'rank')}",
+            help="give a count for each rank, 0 for those that get nothing",
+        )
     if len(given) > 1 and given[1] is not None:
         return counts, [int(start) for start in given[1]]
     return counts, [sum(counts[:rank]) for rank in range(ranks)]

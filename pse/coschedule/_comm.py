@@ -12,23 +12,25 @@ from typing import Any, Final, Literal, NamedTuple, Self
 import numpy as np
 from mpi4py import MPI
 
-from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE, Collective
+from pse._abi.coschedule import (
+    BYTES_PER_NS,
+    DEFAULT_FAR_SLICE,
+    DEFAULT_SLICE,
+    MATCH_DTYPE,
+    SLICE_DTYPE,
+    Collective,
+)
 from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, meaning_of, pieces_of, span_of
 from pse.coschedule._checkpoint import is_due, read, write
 from pse.coschedule._errors import failure_of
 from pse.coschedule._layer import make_engine, nodes_of
 from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
 from pse.coschedule._requests import Outcomes, Request, check_pieces, fill
+from pse.coschedule._slices import slice_length
 from pse.errors import UsageError
 from pse.files import draft_file
-from pse.text import time_text
 
 _ANY: Final = -1
-_BYTES_PER_NS: Final = 6
-"""What a core copies from another process's memory in half the time of a slice, roughly."""
-_SLICE: Final = 500_000
-_FAR_SLICE: Final = 1_000_000
-"""ns of a time slice if nothing else is said: on one node and on several."""
 _KEPT: Final = 16384
 """Slices that EMDS keeps if nothing else is said."""
 _numbers = itertools.count()
@@ -51,16 +53,6 @@ def _reduce_local() -> int:
     process = ctypes.CDLL(None)
     source = process if hasattr(process, "MPI_Reduce_local") else ctypes.CDLL(MPI.__file__)
     return ctypes.cast(source.MPI_Reduce_local, ctypes.c_void_p).value or 0
-
-
-def _check_slice(seconds: float) -> int:
-    length = round(seconds * 1e9)
-    if length < SHORTEST_SLICE:
-        raise UsageError(
-            f"a time slice of {time_text(length)} is too short: the shortest is {time_text(SHORTEST_SLICE)}",
-            help="the default, 500 µs on one node and 1 ms on several, suits most machines",
-        )
-    return length
 
 
 def _sorted(schedule: "np.ndarray[Any, Any] | None") -> bytes:
@@ -89,7 +81,7 @@ class Comm:
     comm : MPI.Intracomm, optional
         The ranks; all of MPI.COMM_WORLD's if it isn't given.
     slice : float, optional
-        Seconds of a time slice, at least 100 µs; 500 µs if it isn't given, and 1 ms on several nodes.
+        Seconds of a time slice, at least 100 µs; if it isn't given, 500 µs on one node and 1 ms on several.
     adapt : bool, optional
         Slices become longer where more than 1 % of them begin late; not in a replay.
     mode : {"early", "strict"}, optional
@@ -118,7 +110,7 @@ class Comm:
     UsageError
         The slice is too short, as such or for this machine, or slices of several nodes are to be strict.
     RunError
-        The system doesn't let ranks read each other's memory, or nodes don't reach each other.
+        The system doesn't let ranks share memory, or read each other's, or nodes don't reach each other.
 
     Attributes
     ----------
@@ -158,16 +150,16 @@ class Comm:
     ) -> None:
         if mode not in ("early", "strict"):
             raise UsageError(f"the mode is {mode!r}; it must be early or strict")
-        given = None if slice is None else _check_slice(slice)
+        given = None if slice is None else slice_length(slice)
         self._parent = (comm or MPI.COMM_WORLD).Dup()
         self.rank, self.size = self._parent.rank, self._parent.size
         beside, nodes = nodes_of(self._parent)
-        length = given or (_FAR_SLICE if nodes.any() else _SLICE)
+        length = given or (DEFAULT_FAR_SLICE if nodes.any() else DEFAULT_SLICE)
         self._reduce_local = _reduce_local()
         kept = emds or (_KEPT if EMDS in os.environ else 0)
         self._options: dict[str, Any] = {
             "table": table, "strict": mode == "strict", "ordered": ordered, "slice": length,
-            "chunk": length * _BYTES_PER_NS, "adapted": adapt and replay is None, "monitored": kept,
+            "chunk": length * BYTES_PER_NS, "adapted": adapt and replay is None, "monitored": kept,
             "logged": schedule, "replay": _sorted(replay),
         }  # fmt: skip
         self._engine = make_engine(self._parent, beside, nodes, self._options)
@@ -552,7 +544,7 @@ class Comm:
     def _require_one_node(self) -> None:
         if self._nodes > 1:
             raise UsageError(
-                f"checkpoints of ranks on {self._nodes} nodes are not there yet",
+                f"checkpoints of ranks on {self._nodes} nodes are not supported",
                 help="run the program on one node, or let it save its arrays itself",
             )
 

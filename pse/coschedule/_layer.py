@@ -8,8 +8,9 @@ import numpy as np
 from mpi4py import MPI
 
 from pse._abi.coschedule import ENDPOINT_BYTES
+from pse.coschedule._agreement import require_everywhere, shared_memory
 from pse.coschedule._coschedule import Engine
-from pse.errors import RunError, UsageError
+from pse.errors import UsageError
 from pse.text import time_text
 
 
@@ -26,20 +27,24 @@ def nodes_of(comm: MPI.Comm) -> tuple[MPI.Comm, "np.ndarray[Any, Any]"]:
 def _share(comm: MPI.Comm, beside: MPI.Comm, nodes: Sequence[int], options: dict[str, Any]) -> Engine:
     """Share one memory file among the ranks of a node: the lowest makes it, the others open it."""
     place = np.zeros(4, np.int64)
-    engine = Engine(ranks=comm.size, nodes=nodes, leader=comm.rank, **options) if beside.rank == 0 else None
-    if engine is not None:
-        place[:] = os.getpid(), *engine.files(), engine.shortest_slice() if options["strict"] else 0
+    engine = None
+    with shared_memory(comm):
+        if beside.rank == 0:
+            engine = Engine(ranks=comm.size, nodes=nodes, leader=comm.rank, **options)
+            place[:] = os.getpid(), *engine.files(), engine.shortest_slice() if options["strict"] else 0
     beside.Bcast(place)
     process, segment, bells, shortest = place.tolist()
     _check_pace(options["slice"], shortest)
-    return engine or Engine(process, segment, bells, comm.rank)
+    with shared_memory(comm):
+        engine = engine or Engine(process, segment, bells, comm.rank)
+    return engine
 
 
 def _require_one_node(nodes: "np.ndarray[Any, Any]", options: dict[str, Any]) -> None:
     """Refuse what ranks of several nodes can't do yet."""
     if nodes.any() and options["strict"]:
         raise UsageError(
-            f"strict slices between {int(nodes.max()) + 1} nodes are not there yet",
+            f"strict slices between {int(nodes.max()) + 1} nodes are not supported",
             help="leave the mode out, or run it on one node",
         )
 
@@ -51,13 +56,11 @@ def _connect(comm: MPI.Comm, engine: Engine, nodes: "np.ndarray[Any, Any]", is_l
     comm.Allgather(np.frombuffer(mine, np.uint8), all)
     leaders = np.unique(nodes, return_index=True)[1]
     why = engine.connect(all[leaders].tobytes()) if is_leader else ""
-    refused = np.array([comm.size if not why else comm.rank], np.int32)
-    comm.Allreduce(MPI.IN_PLACE, refused, MPI.MIN)
-    if refused[0] < comm.size:
-        raise RunError(
-            comm.bcast(f"the nodes of coscheduled ranks don't reach each other: {why}", refused[0]),
-            help="their machines must let TCP connections from each other in",
-        )
+    require_everywhere(
+        comm,
+        why and f"the nodes of coscheduled ranks don't reach each other: {why}",
+        "their machines must let TCP connections from each other in",
+    )
 
 
 def make_engine(
@@ -66,16 +69,14 @@ def make_engine(
     """Make this rank's end of a layer of all ranks."""
     _require_one_node(nodes, options)
     engine = _share(comm, beside, nodes.tolist(), options)
-    comm.Barrier()
     if nodes.any():
         _connect(comm, engine, nodes, beside.rank == 0)
-    refused = np.array([engine.try_reading()], np.int32)
-    comm.Allreduce(MPI.IN_PLACE, refused, MPI.MAX)
-    if refused[0]:
-        raise RunError(
-            f"ranks may not read each other's memory: {os.strerror(int(refused[0]))}",
-            help="the kernel (kernel.yama.ptrace_scope) or the container (capability SYS_PTRACE) forbids it",
-        )
+    error = engine.try_reading()
+    require_everywhere(
+        comm,
+        f"ranks may not read each other's memory: {os.strerror(error)}" if error else "",
+        "the kernel (kernel.yama.ptrace_scope) or the container (capability SYS_PTRACE) forbids it",
+    )
     engine.begin()
     return engine
 

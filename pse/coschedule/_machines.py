@@ -9,6 +9,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from pse.coschedule._agreement import shared_memory
 from pse.coschedule._node_memory import NodeMemory
 from pse.errors import UsageError
 from pse.runtime.supervise import Backoff
@@ -83,13 +84,14 @@ class Placement:
         beside = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
         place = np.array([comm.rank, os.getpid(), 0], np.int64)
         _require_room(comm, beside.size + 1, size)
-        memory = NodeMemory(beside.size, size, events) if beside.rank == 0 else None
-        if memory is not None:
-            place[2] = memory.file()
+        memory = None
+        with shared_memory(comm):
+            if beside.rank == 0:
+                memory = NodeMemory(beside.size, size, events)
+                place[2] = memory.file()
         beside.Bcast(place)
-        if memory is None:
-            memory = NodeMemory.open(*place[1:].tolist())
-        beside.Barrier()
+        with shared_memory(comm):
+            memory = memory or NodeMemory.open(*place[1:].tolist())
         all = np.empty((comm.size, 2), np.int64)
         comm.Allgather(np.array([place[0], beside.rank]), all)
         beside.Free()

@@ -7,11 +7,12 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pse._abi.coschedule import MATCH_DTYPE, SHORTEST_SLICE, SLICE_DTYPE
+from pse._abi.coschedule import DEFAULT_SLICE, MATCH_DTYPE, SLICE_DTYPE
 from pse.coschedule import _simulation
+from pse.coschedule._slices import slice_length
 from pse.coschedule._workloads import WORKLOADS, Workload
 from pse.errors import RunError, UsageError
-from pse.text import list_text, time_text
+from pse.text import list_text
 
 _SWITCH: Final = 70e-9
 """Seconds that a level of switches takes, there and back (QsNet's Elite: 35 ns)."""
@@ -168,7 +169,7 @@ def simulate(
     *,
     ranks_per_node: int = 1,
     steps: int = 20,
-    slice: float = 500e-6,
+    slice: float = DEFAULT_SLICE / 1e9,
     adapt: bool = False,
 ) -> Simulated:
     """Run a program of simulated ranks in strict slices.
@@ -211,11 +212,11 @@ def simulate(
     >>> set(np.diff(found.slices["slice"][found.slices["ncollmsm"] > 0]).tolist())
     {9}
     """
-    length = round(slice * 1e9)
-    if length < SHORTEST_SLICE:
-        raise UsageError(f"a time slice of {time_text(length)} is too short: the shortest is 100 µs")
-    if min(nodes, ranks_per_node, steps) < 1:
-        raise UsageError("nodes, ranks of a node and steps are at least 1")
+    length = slice_length(slice)
+    counts = {"nodes": nodes, "ranks of a node": ranks_per_node, "steps": steps}
+    for what, count in counts.items():
+        if count < 1:
+            raise UsageError(f"the number of {what} is {count}; it must be at least 1")
     if isinstance(workload, str) and workload not in WORKLOADS:
         raise UsageError(
             f"there is no workload {workload!r}", help=f"there are {list_text(list(WORKLOADS), 'and')}"

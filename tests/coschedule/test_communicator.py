@@ -1,5 +1,6 @@
 """The coscheduled communicator does what MPI does, by the same schedule each time, and says why it fails."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,8 +8,13 @@ from pathlib import Path
 import pytest
 from pse_testing.jobs import beside_python, unseen_until
 
+from pse import bcs
+from pse._abi.coschedule import DEFAULT_FAR_SLICE, DEFAULT_SLICE, SHORTEST_SLICE
+from pse.text import time_text
+
 pytestmark = pytest.mark.mpi
 PROGRAMS = Path(__file__).parent / "programs"
+DOCS = Path(__file__).parents[2] / "docs"
 FAILURES = {
     "deadlock": "DeadlockError: deadlock: rank 0 in Recv from rank 1 with tag 0, rank 1 in Recv from "
     "rank 2 with tag 1 and rank 2 in Recv from rank 0 with tag 2, and no rank "
@@ -57,6 +63,29 @@ def test_a_killed_rank_is_named(tmp_path):
 def test_what_takes_long_goes_on(mpiexec, case, words):
     ended = mpiexec(3, PROGRAMS / "wrong.py", case, "0")
     assert (ended.code, ended.out) == (0, words), ended.err
+
+
+@pytest.mark.parametrize(
+    ("rank", "limit", "why"),
+    [(0, "RLIMIT_FSIZE", "make .*: File too large"), (1, "RLIMIT_NOFILE", "open .*: Too many open files")],
+)
+@pytest.mark.parametrize("what", ["Comm", "GlobalMemory"])
+def test_memory_that_one_rank_can_not_have_is_an_error_on_all(mpiexec, what, rank, limit, why):
+    ended = mpiexec(2, PROGRAMS / "no_memory.py", what, rank, limit)
+    said = ended.out.splitlines()
+    assert (ended.code, len(said), len(set(said))) == (0, 2, 1), ended.err
+    assert re.fullmatch(rf"rank {rank} can't {why}; raise that rank's limits of files and memory .*", said[0])
+
+
+def test_lengths_of_slices_are_described_as_they_are():
+    lengths = (SHORTEST_SLICE, DEFAULT_SLICE, DEFAULT_FAR_SLICE)
+    shortest, near, far = (time_text(length, zeros=False) for length in lengths)
+    told = f"at least {shortest}; if it isn't given, {near} on one node and {far} on several"
+    assert told in bcs.Comm.__doc__
+    assert f"time slice, which has {far} if nothing else is said" in (DOCS / "bcs.md").read_text()
+    least, near, far = (length // 1000 for length in lengths)
+    told = f"at least {least}; {near} if it isn't given, {far} on several nodes"
+    assert told in (DOCS / "mpitools.md").read_text()
 
 
 def test_wrong_arguments_are_told(mpiexec):

@@ -52,6 +52,6 @@ def test_a_rank_that_is_killed_on_another_node_is_named(tmp_path, monkeypatch, r
     assert (tmp_path / "said").read_text().startswith(said)
 
 
-def test_what_is_not_there_yet_is_refused(mpiexec):
+def test_what_is_not_supported_is_refused(mpiexec):
     ended = mpiexec(2, PROGRAMS / "same_as_mpi.py", "strict", env=TWO_NODES)
-    assert "strict slices between 2 nodes are not there yet" in ended.err
+    assert "strict slices between 2 nodes are not supported" in ended.err

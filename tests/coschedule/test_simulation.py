@@ -103,7 +103,7 @@ def test_ranks_that_wait_for_each_other_are_told():
     [
         (["--nodes", "1,x"], "error: --nodes is '1,x'; it must be numbers from 1 with commas"),
         (["--nodes", "2", "--slice", "50"], "error: a time slice of 50.0 µs is too short"),
-        (["--nodes", "2", "--steps", "0"], "error: nodes, ranks of a node and steps are at least 1"),
+        (["--nodes", "2", "--steps", "0"], "error: the number of steps is 0; it must be at least 1"),
     ],
 )
 def test_wrong_arguments_are_told(pse, words, said):

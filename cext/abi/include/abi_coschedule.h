@@ -7,6 +7,11 @@
 #include <stdint.h>
 
 #define PSE_BCS_SHORTEST_SLICE 100000 /* ns of the shortest time slice that is accepted. */
+#define PSE_BCS_DEFAULT_SLICE 500000 /* ns of a time slice if nothing else is said. */
+#define PSE_BCS_DEFAULT_FAR_SLICE 1000000 /* The same on several nodes. */
+
+/* What moves of a message in each ns of a slice at most: a core copies that in half the time, roughly. */
+#define PSE_BCS_BYTES_PER_NS 6
 #define PSE_BCS_NONE 0xffffffffu /* No rank, descriptor, operation. */
 
 /* Variable of the environment: the socket of the stepper that ranks tell of their layers. */

@@ -8,7 +8,7 @@
 
 #define PSE_MAX_DIMS 8 /* The most axes of an array. */
 #define PSE_MAX_TEXT 65536 /* Longest string that an expression may build, in characters. */
-#define PSE_SMALLEST_ARENA 262144 /* Bytes that an arena needs for its own books at least. */
+#define PSE_SMALLEST_ARENA 262144 /* Bytes that an arena needs at least for its own accounting. */
 
 /* Element types of tags; the value is the name of NumPy's dtype, `label` the spelling in a program. */
 enum pse_dtype {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "primitives.hpp"
+#include "python_errors.hpp"
 
 namespace py = pybind11;
 using namespace pse::coschedule;
@@ -97,6 +98,7 @@ PYBIND11_MODULE(_node_memory, module)
 {
     module.doc() =
         "Copies of the global memory of the nodes on one machine, and the core primitives on them.";
+    translate_system_errors();
     py::class_<NodeMemory>(module, "NodeMemory")
         .def(py::init<uint32_t, uint64_t, uint32_t>())
         .def_static("open", [](pid_t process, int file) { return new NodeMemory(process, file); })

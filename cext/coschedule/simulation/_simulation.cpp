@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "measured_costs.hpp"
+#include "python_errors.hpp"
 #include "simulation.hpp"
 
 namespace py = pybind11;
@@ -52,6 +53,7 @@ py::tuple simulate(const Options &options, const Costs &costs, uint32_t per_node
 PYBIND11_MODULE(_simulation, module)
 {
     module.doc() = "The protocol of coscheduled communication under a virtual clock.";
+    translate_system_errors();
     py::class_<Costs>(module, "Costs")
         .def(py::init([](double alpha, double beta, double first, double level, double copy,
                          double descriptor, double match, double slice, double wake, uint32_t fan) {

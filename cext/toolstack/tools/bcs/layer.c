@@ -9,7 +9,7 @@
 #include "tool.h"
 
 enum { FAILED = 1, REFUSED = 2, TEXT = 1024 };
-static const uint64_t PROGRESS_INTERVAL = 1000000, SLICE = 500000, FAR_SLICE = 1000000; /* ns */
+static const uint64_t PROGRESS_INTERVAL = 1000000; /* ns */
 
 const char *pse_bcs_labels[PSE_BCS_LABELS] = {
     [PSE_BCS_LABEL_BARRIER] = "Barrier",   [PSE_BCS_LABEL_BCAST] = "Bcast",
@@ -218,12 +218,12 @@ void pse_bcs_layer_begin(void)
     struct placement place = find_ranks();
     const int rank = place.rank;
     if (place.nodes > 1 && settings.strict)
-        refuse(rank, "`argument mode strict`: strict slices between nodes are not there yet%s", "");
+        refuse(rank, "`argument mode strict`: strict slices between nodes are not supported%s", "");
     settings.ranks = (uint32_t)place.ranks;
     settings.leader = (uint32_t)rank;
     settings.nodes = place.node;
     if (!settings.slice)
-        settings.slice = place.nodes > 1 ? FAR_SLICE : SLICE;
+        settings.slice = place.nodes > 1 ? PSE_BCS_DEFAULT_FAR_SLICE : PSE_BCS_DEFAULT_SLICE;
     if (place.rank_beside == 0)
         end = pse_bcs_end_make(&settings, &files, reason, sizeof reason);
     PMPI_Bcast(&files, (int)sizeof files, MPI_BYTE, 0, place.beside);
