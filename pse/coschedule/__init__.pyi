@@ -18,5 +18,5 @@ from ._simulate import (
     monitoring_costs as monitoring_costs,
     simulate as simulate,
 )
-from ._stepper import Stepper as Stepper
+from ._stepper import Break as Break, Slice as Slice, Stepper as Stepper
 from ._workloads import Workload as Workload

@@ -140,8 +140,8 @@ class Layer:
             self._observer = Observer(process, file)
         except OSError as error:
             raise UsageError(
-                f"the layer of process {process} can't be looked at: {error.strerror or error}",
-                help="another pse bcs step may have it, or the process is another user's",
+                f"the ranks of process {process} can't be stepped: {os.strerror(error.errno or 0)}",
+                help="another pse bcs step may have them, or the process is another user's",
             ) from None
         self._routines = names_of_routines()
         self._seen = self._logged()

@@ -15,6 +15,7 @@ from pse.coschedule._errors import operation_text
 from pse.coschedule._layers import Match, Operation, RankState, State, waiting_for
 from pse.coschedule._stepper import Break, Slice, Stepper
 from pse.errors import UsageError
+from pse.runtime.supervise import print_error
 from pse.text import count_text, did_you_mean, list_text, size_text
 
 _WIDTH: Final = 100
@@ -148,14 +149,14 @@ class Prompt(cmd.Cmd):
                 self._stepper.hold()
                 self._say("\nstopped; quit ends the job")
             except UsageError as error:
-                self._say(f"error: {error}" + (f"\nhelp: {error.help}" if error.help else ""))
+                print_error(error, sys.stdout)
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
         sys.stdout.flush()
 
     def precmd(self, line: str) -> str:
-        """Let the first letter stand for a command."""
+        """Leave out the blanks around what was typed."""
         return line.strip()
 
     def onecmd(self, line: str) -> bool:

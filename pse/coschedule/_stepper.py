@@ -19,8 +19,8 @@ from pse.runtime.supervise import Backoff
 
 _GRACE: Final = 5.0
 """Seconds that a job has to end after it was asked to."""
-_LOOK: Final = 0.5
-"""Seconds between two looks at a job that runs freely."""
+_LOOK: Final = 0.05
+"""Seconds of the longest pause between two looks at a job that runs freely: its new layers wait for one."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,15 @@ class Break:
     what : {"send", "recv", "match", "collective"}
     rank, peer, tag : int, optional
         The rank that posts, or receives a match; the other one.
-    routine : str
-        Of collective operations: which one; "" stands for all.
+    routine : str, optional
+        Of collective operations: which one, such as "barrier"; "" stands for all.
+
+    Examples
+    --------
+    >>> from pse import bcs
+    >>> stop = bcs.Break("recv", rank=1, tag=7)
+    >>> stop.peer is None
+    True
     """
 
     what: str
@@ -59,7 +66,21 @@ class Break:
 
 @dataclass
 class Slice:
-    """What a slice did: messages that were matched, and collective operations that all ranks had called."""
+    """What a slice did.
+
+    Attributes
+    ----------
+    number : int
+        Which slice of its layer it was, from 1.
+    matches : list of Match
+        The messages that found their receives.
+    collectives : list of Operation
+        The collective operations that all ranks had called.
+
+    See Also
+    --------
+    Stepper : its `step` gives them
+    """
 
     number: int
     matches: list[Match] = field(default_factory=list)
@@ -86,8 +107,8 @@ class Stepper:
     Examples
     --------
     >>> stepper = Stepper(["mpiexec", "-n", "2", "python", "ring.py"])  # doctest: +SKIP
-    >>> stepper.step().collectives  # doctest: +SKIP
-    []
+    >>> [len(one.matches) for one in stepper.step()]  # doctest: +SKIP
+    [2]
     """
 
     def __init__(self, command: Sequence[str], process: int | None = None, patience: float = 1.0) -> None:
@@ -161,8 +182,7 @@ class Stepper:
 
     def wait_for_layers(self) -> bool:
         """Wait until ranks have made their first communicator, and then as `wait_until_still`."""
-        while not Backoff().sleep_until(lambda: bool(self.states()) or self.has_ended(), _LOOK):
-            continue
+        Backoff(_LOOK).sleep_until(lambda: bool(self.states()) or self.has_ended())
         return self.wait_until_still()
 
     def _is_still(self) -> bool:
@@ -195,8 +215,7 @@ class Stepper:
             found[:] = [layer.state()]
             return found[0].begun > before.begun or found[0].is_over
 
-        while not Backoff().sleep_until(has_begun, _LOOK):
-            continue
+        Backoff(_LOOK).sleep_until(has_begun)
         if found[0].begun == before.begun:
             return None
         return Slice(found[0].begun, layer.new_matches(), _complete(before))
@@ -226,6 +245,7 @@ class Stepper:
         Parameters
         ----------
         one : Break
+            What to stop at.
         """
         for _ in self.hits(()):
             continue
@@ -248,8 +268,7 @@ class Stepper:
             self.go()
             return self.has_ended()
 
-        while not Backoff().sleep_until(has_ended, _LOOK):
-            continue
+        Backoff(_LOOK).sleep_until(has_ended)
 
     def close(self) -> None:
         """End the job; one that was running already goes on."""

@@ -129,6 +129,19 @@ def test_a_job_goes_on_when_its_stepper_is_killed(tmp_path):
     assert stepper.communicate(timeout=60)[0] == "done\n"
 
 
+def test_a_second_stepper_is_told_that_there_is_one(pse):
+    command = [beside_python("pse"), "bcs", "step", "-n", "2", sys.executable, PROGRAM, "ring"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "stopped after slice 0\n"
+        second = pse("bcs", "step", "--attach", first.pid)
+        assert "the job has ended with code 0" in first.communicate("continue\n", timeout=60)[0]
+    assert (second.code, second.out) == (2, "")
+    assert second.err == (
+        f"error: the ranks of process {first.pid} can't be stepped: Device or resource busy\n"
+        "help: another pse bcs step may have them, or the process is another user's\n"
+    )
+
+
 def test_what_a_tool_takes_over_is_stepped(pse):
     program = "from mpi4py import MPI; MPI.COMM_WORLD.barrier()"
     command = ["pse", "tools", "run", "--tools", "bcs", "-n", "2", sys.executable, "-c", program]
@@ -140,8 +153,8 @@ def test_what_a_tool_takes_over_is_stepped(pse):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "error: either a command or the process of a running job is needed\nhelp: for example"),
-        (["--attach", "1", "program"], "error: either a command or the process of a running job is needed"),
+        ([], "error: a command or the process of a running job is needed\nhelp: for example"),
+        (["--attach", "1", "program"], "error: both are given, a command and the process of a running job"),
         (["no-such-program"], "error: no-such-program can't be started: No such file"),
         (["--attach", "999999999"], "error: process 999999999 has no coscheduled ranks\nhelp: give the"),
     ],

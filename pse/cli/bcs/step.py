@@ -37,8 +37,9 @@ def command(
 ) -> None:
     """Run COMMAND, usually mpiexec, slice by slice, and look at ranks and messages between slices."""
     if bool(words) == (process is not None):
+        both = "both are given, a command and the process of a running job: one of them is needed"
         raise UsageError(
-            "either a command or the process of a running job is needed",
+            both if words else "a command or the process of a running job is needed",
             help="for example:  pse bcs step -n 2 python program.py   or  --attach PID",
         )
     if ranks is not None:
