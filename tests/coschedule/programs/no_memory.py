@@ -1,9 +1,8 @@
-"""One rank meets a limit where ranks share memory: WHAT RANK LIMIT; each says what it was told."""
+"""One rank meets a limit where ranks share memory: WHAT RANK LIMIT; what all were told is printed."""
 
 import resource
 import sys
 
-import numpy as np
 from mpi4py import MPI
 
 from pse import bcs
@@ -22,5 +21,6 @@ try:
 except RunError as error:
     said = f"{error}; {error.help}"
 resource.setrlimit(limit, before)
-print(said, flush=True)
-world.Allreduce(np.zeros(1), np.zeros(1))
+told = world.gather(said)
+if told:  # One process prints: lines of several may be torn.
+    print(*told, sep="\n")
