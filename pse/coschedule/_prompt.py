@@ -239,7 +239,7 @@ class Prompt(cmd.Cmd):
     def do_break(self, words: str) -> None:
         """Stop where something is posted or matched; without words: list the breaks.
 
-        break send|recv|match|collective [rank=N] [peer=N] [tag=N] [ROUTINE]
+        break send|recv|match|collective, and any of: rank=N peer=N tag=N ROUTINE
         """
         if words:
             self._stepper.add_break(_break_of(words.split()))
