@@ -1,22 +1,18 @@
 """Checkpoints of a program whose ranks communicate in slices: their arrays, and the messages in flight.
 
-A directory holds a file for each rank, ``SERIAL-rank-RANK.npz``, and a manifest that names the files of the
-one complete checkpoint with their checksums.  The manifest is written last, and only then the files of the
-checkpoint before it are removed: whenever ranks are killed, one complete checkpoint is there.
+Files and manifest are written and checked as those of other runs are (`pse.runtime.checkpoint`): whenever
+ranks are killed, or their machine stops, one complete checkpoint is there.
 
 While ranks write, all of them are in here: no operation of the program is matched meanwhile.
 """
 
 import contextlib
-import hashlib
-import json
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +21,20 @@ from pse._abi.coschedule import DescriptorKind
 from pse.coschedule._coschedule import Engine
 from pse.coschedule._errors import operation_text
 from pse.errors import UsageError
-from pse.files import draft_file, replace_file
+from pse.runtime.checkpoint import (
+    MANIFEST,
+    CheckpointRefused,
+    Directory,
+    FileNote,
+    ManifestFormat,
+    Saved,
+    verify,
+)
 from pse.text import count_text, exception_text
 
 Arrays = dict[str, NDArray[Any]]
-MANIFEST: Final = "checkpoint.json"
-_FORMAT: Final = "pse bcs checkpoint 1"
-_FILES: Final = re.compile(r"\.?(?:\d+-rank-\d+\.npz|checkpoint\.json\.).*")
+_FORMAT: Final = ManifestFormat("pse bcs checkpoint", 1, "a checkpoint of pse.bcs")
+_TITLE: Final = "the checkpoint's directory"
 _GIVEN, _OWN = "array.", "layer."
 """What names in a file begin with: those that the program gave, and the layer's own."""
 _WORDS: Final = 1024
@@ -49,31 +52,14 @@ class Communicator(Protocol):
     def Allgather(self, sendbuf: Any, recvbuf: Any) -> None: ...
 
 
-@dataclass(frozen=True)
-class _File:
-    name: str
-    size: int
-    checksum: str
-
-
-@dataclass(frozen=True)
-class _Manifest:
-    serial: int
-    ranks: int
-    files: tuple[_File, ...]
-
-
-def _checksum(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
 def _agree(comm: Communicator, work: Callable[[], None]) -> None:
     """Do something on all ranks; where it fails on one, raise the same error on all."""
     said = np.zeros(_WORDS, np.uint8)
     try:
         work()
     except (UsageError, OSError, ValueError, KeyError) as error:
-        words = f"rank {comm.rank}: {exception_text(error)}\n{getattr(error, 'help', None) or _ANEW}"
+        help = None if isinstance(error, CheckpointRefused) else getattr(error, "help", None)
+        words = f"rank {comm.rank}: {exception_text(error)}\n{help or _ANEW}"
         text = words.encode()[:_WORDS]
         said[: len(text)] = np.frombuffer(text, np.uint8)
     heard = np.zeros((comm.size, _WORDS), np.uint8)
@@ -103,26 +89,30 @@ def write(comm: Communicator, engine: Engine, path: str, arrays: Mapping[str, An
         refuses.
     """
     mark = engine.mark()
-    serial = np.zeros(1, np.int64)
-    folder, note = Path(path), np.zeros(2, "S32")
+    serial, note = np.zeros(1, np.int64), np.zeros(2, "S32")
 
     def begin() -> None:
         if comm.rank == 0:
-            folder.mkdir(parents=True, exist_ok=True)
-            old = _read_manifest(folder) if (folder / MANIFEST).exists() else None
-            serial[0] = old.serial + 1 if old else 1
+            old = _manifest_of(path)[0] if Path(path, MANIFEST).exists() else 0
+            serial[0] = old + 1
 
     def save() -> None:
         _refuse_open(engine)
-        file = _save(folder / f"{serial[0]:06}-rank-{comm.rank}.npz", _contents(comm, engine, mark, arrays))
+        contents = _contents(comm, engine, mark, arrays)
+        values = [Saved(name, None, array) for name, array in contents.items()]
+        file = Directory(path, _TITLE).write(int(serial[0]), comm.rank, values)
         note[:] = str(file.size), file.checksum
+
+    def commit() -> None:
+        if comm.rank == 0:
+            _commit(path, int(serial[0]), notes)
 
     _agree(comm, begin)
     comm.Bcast(serial)
     _agree(comm, save)
     notes = np.zeros((comm.size, 2), "S32")
     comm.Allgather(note.view(np.uint8), notes.view(np.uint8))
-    _agree(comm, lambda: _commit(folder, int(serial[0]), notes) if comm.rank == 0 else None)
+    _agree(comm, commit)
     engine.set_sequence(mark[0])
 
 
@@ -157,44 +147,21 @@ def _contents(comm: Communicator, engine: Engine, mark: tuple[int, ...], arrays:
     }
 
 
-def _save(path: Path, arrays: Arrays) -> _File:
-    with draft_file(path) as draft:
-        with open(draft, "wb") as file:
-            np.savez(file, **cast(Any, arrays))
-            file.flush()
-            os.fsync(file.fileno())
-        data = draft.read_bytes()
-    return _File(path.name, len(data), _checksum(data))
-
-
-def _commit(folder: Path, serial: int, notes: NDArray[Any]) -> None:
+def _commit(path: str, serial: int, notes: NDArray[Any]) -> None:
     files = [
-        _File(f"{serial:06}-rank-{rank}.npz", int(size), checksum.decode())
+        FileNote(f"{serial:06}-rank-{rank}.npz", int(size), checksum.decode())
         for rank, (size, checksum) in enumerate(notes)
     ]
-    body = json.dumps(asdict(_Manifest(serial, len(files), tuple(files))))
-    whole = {"format": _FORMAT, "checksum": _checksum(body.encode()), "body": body}
-    replace_file(folder / MANIFEST, json.dumps(whole, indent=1).encode())
-    kept = {MANIFEST, *(file.name for file in files)}
-    for name in os.listdir(folder):
-        if _FILES.fullmatch(name) and name not in kept:
-            with contextlib.suppress(OSError):
-                os.unlink(folder / name)
+    text = _FORMAT.text({"serial": serial, "files": [asdict(file) for file in files]})
+    Directory(path, _TITLE).commit(text, files)
 
 
-def _read_manifest(folder: Path) -> _Manifest:
-    path = folder / MANIFEST
-    try:
-        whole = json.loads(path.read_bytes())
-        body, known = whole["body"], whole["format"] == _FORMAT
-    except (ValueError, KeyError, TypeError):
-        known = False
-    if not known:
-        raise UsageError(f"{path} is not a checkpoint of pse.bcs, or it is damaged", help=_ANEW)
-    if _checksum(body.encode()) != whole["checksum"]:
-        raise UsageError(f"{path} was altered: its checksum doesn't match its content", help=_ANEW)
-    found = json.loads(body)
-    return _Manifest(found["serial"], found["ranks"], tuple(_File(**file) for file in found["files"]))
+def _manifest_of(path: str) -> tuple[int, tuple[FileNote, ...]]:
+    """Read the number of a directory's checkpoint, and what it says of each rank's file."""
+    manifest = Path(path, MANIFEST)
+    return _FORMAT.parse(
+        manifest.read_bytes(), str(manifest), lambda entries: (int(entries["serial"]), entries["files"])
+    )
 
 
 def read(comm: Communicator, engine: Engine, path: str) -> tuple[Arrays, list[bytes]] | None:
@@ -224,7 +191,7 @@ def read(comm: Communicator, engine: Engine, path: str) -> tuple[Arrays, list[by
                 f"{path} can't be restored: operations are under way",
                 help="restore right after the communicator was made",
             )
-        arrays.update(_load(comm, Path(path)))
+        arrays.update(_load(comm, path))
 
     _agree(comm, load)
     own = {name: arrays.pop(_OWN + name) for name in ("mark", "messages", "sizes", "payload", "schedule")}
@@ -246,18 +213,14 @@ def read(comm: Communicator, engine: Engine, path: str) -> tuple[Arrays, list[by
     return {name.removeprefix(_GIVEN): array for name, array in arrays.items()}, messages
 
 
-def _load(comm: Communicator, folder: Path) -> Arrays:
-    manifest = _read_manifest(folder)
-    if manifest.ranks != comm.size:
+def _load(comm: Communicator, path: str) -> Arrays:
+    _, files = _manifest_of(path)
+    if len(files) != comm.size:
+        ranks = count_text(len(files), "rank")
         raise UsageError(
-            f"{folder} is a checkpoint of {count_text(manifest.ranks, 'rank')}, and there are {comm.size}",
-            help=f"start the program on {count_text(manifest.ranks, 'rank')}",
+            f"{path} is a checkpoint of {ranks}, and there are {comm.size}",
+            help=f"start the program on {ranks}",
         )
-    note = manifest.files[comm.rank]
-    path = folder / note.name
-    if not path.exists():
-        raise UsageError(f"{path} is missing: {MANIFEST} names it", help=_ANEW)
-    if path.stat().st_size != note.size or _checksum(path.read_bytes()) != note.checksum:
-        raise UsageError(f"{path} was altered: its checksum doesn't match {MANIFEST}", help=_ANEW)
-    with np.load(path, allow_pickle=False) as file:
+    verify(path, files[comm.rank])
+    with np.load(Path(path, files[comm.rank].name), allow_pickle=False) as file:
         return dict(file)

@@ -14,8 +14,16 @@ from hypothesis.extra import numpy as arrays
 
 from pse.errors import RunError, UsageError
 from pse.runtime.checkpoint._files import Directory
-from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, Manifest, Saved
-from pse.runtime.checkpoint._reader import Reader, read_manifest, verify
+from pse.runtime.checkpoint._manifest import (
+    FORMAT,
+    MANIFEST,
+    CheckpointRefused,
+    Manifest,
+    Saved,
+    to_text,
+    verify,
+)
+from pse.runtime.checkpoint._reader import Reader, read_manifest
 
 TYPES = ("i4", "i8", "f4", "f8", "c8", "c16", "u1", "u2", "?")
 NAMES = st.from_regex(r"(%count|[a-z]+(#\d+\.[a-z]+)?)\d{0,3}", fullmatch=True)
@@ -41,12 +49,16 @@ def values(draw):
     return [Saved(name, p, draw(arrays.arrays(draw(dtypes), draw(shapes)))) for name, p in keys]
 
 
+def commit(place, manifest):
+    place.commit(to_text(manifest), manifest.files)
+
+
 def saved(directory, ranks, **changes):
     """Write a checkpoint: the values of each rank."""
     place = Directory(str(directory))
     serial = changes.get("serial", 1)
     files = tuple(place.write(serial, rank, held) for rank, held in enumerate(ranks))
-    place.commit(replace(PLAIN, **{"serial": serial, **changes}, files=files))
+    commit(place, replace(PLAIN, **{"serial": serial, **changes}, files=files))
     return place
 
 
@@ -82,7 +94,7 @@ def test_any_manifest_comes_back_as_it_was(text, options, data, tmp_path_factory
     directory = tmp_path_factory.mktemp("manifest")
     numbers = {name: data.draw(st.integers(0, 2**63)) for name in ("point", "rounds", "iterations")}
     manifest = replace(PLAIN, text=text, options=tuple(options), figures={text: float.hex(-0.0)}, **numbers)
-    Directory(str(directory)).commit(manifest)
+    commit(Directory(str(directory)), manifest)
     assert read_manifest(str(directory)) == manifest
 
 
@@ -160,8 +172,8 @@ def test_a_directory_without_a_checkpoint_is_named(tmp_path):
 
 def test_a_newer_version_is_refused_by_its_number(tmp_path, monkeypatch):
     with monkeypatch.context() as newer:
-        newer.setattr("pse.runtime.checkpoint._manifest.VERSION", 7)
-        Directory(str(tmp_path)).commit(PLAIN)
+        newer.setattr("pse.runtime.checkpoint._manifest.FORMAT", replace(FORMAT, version=7))
+        commit(Directory(str(tmp_path)), PLAIN)
     with pytest.raises(CheckpointRefused, match=r"has version 7 of the format; this pse reads version 1"):
         read_manifest(str(tmp_path))
 
@@ -236,7 +248,7 @@ def test_a_manifest_that_finds_no_room_leaves_the_one_before(tmp_path):
     note = place.write(2, 0, [Saved("u", None, np.zeros(10))])
     (tmp_path / f"{MANIFEST}.part").symlink_to("/dev/full")
     with pytest.raises(OSError, match=r"No space left on device: '.*/checkpoint\.json'"):
-        place.commit(replace(PLAIN, serial=2, files=(note,)))
+        commit(place, replace(PLAIN, serial=2, files=(note,)))
     assert check(tmp_path).serial == 1
 
 
@@ -260,7 +272,7 @@ def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path):
     saved(tmp_path, [[]])
     manifest = read_manifest(str(tmp_path))
     note = replace(manifest.files[0], name="../../etc/passwd")
-    Directory(str(tmp_path)).commit(replace(manifest, files=(note,)))
+    commit(Directory(str(tmp_path)), replace(manifest, files=(note,)))
     with pytest.raises(CheckpointRefused, match="does not have the form of a manifest of this version"):
         read_manifest(str(tmp_path))
     assert json.loads((tmp_path / MANIFEST).read_text())["files"][0]["name"] == "../../etc/passwd"

@@ -18,8 +18,8 @@ from pse.language.check._ir import For
 from pse.modules import Finder
 from pse.program import number_statements
 from pse.runtime.checkpoint._files import Directory
-from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, FileNote, Manifest
-from pse.runtime.checkpoint._reader import read_manifest, verify
+from pse.runtime.checkpoint._manifest import MANIFEST, CheckpointRefused, FileNote, Manifest, to_text, verify
+from pse.runtime.checkpoint._reader import read_manifest
 from pse.runtime.launch._launch import launch_job
 from pse.runtime.launch._mpiexec import Hosts
 from pse.runtime.request._prepared import Request
@@ -251,7 +251,8 @@ def left(killed, tmp_path, monkeypatch):
     manifest = read_manifest(str(directory / "kept"))
     modules = {str(directory / "checkpointed.py"): next(iter(manifest.modules.values()))}
     path = str(directory / "checkpointed.coven")
-    Directory(str(directory / "kept")).commit(replace(manifest, path=path, modules=modules))
+    written = replace(manifest, path=path, modules=modules)
+    Directory(str(directory / "kept")).commit(to_text(written), written.files)
     monkeypatch.chdir(directory)
     return directory
 

@@ -5,7 +5,8 @@ A rank's file is NumPy's own ``.npz`` (a zip of ``.npy``, nothing compressed, no
 and the files of the checkpoint before it go after that: whenever the run is killed, the directory holds one
 complete checkpoint.
 
-Touches the directory only, and knows nothing of ranks: `pause` writes checkpoints through it.
+Touches the directory only, and knows nothing of ranks: `pause` writes checkpoints through it, and so do
+coscheduled programs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from pse.errors import UsageError
-from pse.runtime.checkpoint._manifest import DATA, MANIFEST, FileNote, Manifest, Saved, new_checksum, to_text
+from pse.runtime.checkpoint._manifest import DATA, MANIFEST, FileNote, Saved, new_checksum
 from pse.runtime.supervise._backoff import Backoff
 
 LOCK = "lock"
@@ -54,18 +55,46 @@ def make_directory(option: str, path: str) -> None:
 class Directory:
     """A directory of checkpoints that a run writes to; one run at a time.
 
+    Parameters
+    ----------
+    path : str
+        Where it is, or will be.
+    title : str
+        What errors call it.
+
     Raises
     ------
     UsageError
         If it can't be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pse.runtime.checkpoint import Directory, Saved, verify
+    >>> directory = Directory("saved")
+    >>> note = directory.write(1, 0, [Saved("u", None, np.zeros(3))])
+    >>> note.name, note.members
+    ('000001-rank-0.npz', ('u',))
+    >>> directory.commit("{}", [note])
+    >>> verify("saved", note)
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        make_directory("--checkpoint", path)
+    def __init__(self, path: str, title: str = "--checkpoint") -> None:
+        self.path, self.title = path, title
+        make_directory(title, path)
 
     def lock(self, patience: float = LOCK_PATIENCE) -> int:
         """Keep other runs away for as long as the descriptor is open; a process's death opens it to others.
+
+        Parameters
+        ----------
+        patience : float
+            Seconds to wait for another run.
+
+        Returns
+        -------
+        int
+            The descriptor.
 
         Raises
         ------
@@ -76,7 +105,7 @@ class Directory:
             descriptor = os.open(self._at(LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise UsageError(
-                f"--checkpoint {self.path}: {self._at(LOCK)} can't be opened for writing: {error.strerror}",
+                f"{self.title} {self.path}: {self._at(LOCK)} can't be opened for writing: {error.strerror}",
                 help=f"remove {self._at(LOCK)} if nothing else needs it, or name another directory",
             ) from None
         if Backoff().sleep_until(lambda: _locked(descriptor), patience):
@@ -89,6 +118,20 @@ class Directory:
 
     def write(self, serial: int, rank: int, values: Iterable[Saved]) -> FileNote:
         """Write one rank's file of a checkpoint; it counts once a manifest names it.
+
+        Parameters
+        ----------
+        serial : int
+            Number of the checkpoint.
+        rank : int
+            Whose file it is.
+        values : iterable of Saved
+            What goes into it.
+
+        Returns
+        -------
+        FileNote
+            For the manifest.
 
         Raises
         ------
@@ -107,8 +150,15 @@ class Directory:
                         npy.write_array(into, array, version=(1, 0), allow_pickle=False)
         return FileNote(name, stream.size, stream.hash.hexdigest(), tuple(members))
 
-    def commit(self, manifest: Manifest) -> None:
+    def commit(self, manifest: str, files: Iterable[FileNote]) -> None:
         """Make the files that a manifest names the checkpoint of this directory, and remove all others.
+
+        Parameters
+        ----------
+        manifest : str
+            Its text.
+        files : iterable of FileNote
+            Those that it names.
 
         Raises
         ------
@@ -117,12 +167,18 @@ class Directory:
         """
         self._sync()
         with self._replacing(MANIFEST) as file:
-            file.write(to_text(manifest).encode())
+            file.write(manifest.encode())
         self._sync()
-        self.prune(note.name for note in manifest.files)
+        self.prune(note.name for note in files)
 
     def prune(self, keep: Iterable[str]) -> None:
-        """Remove the files of other checkpoints, and what a killed run left half written."""
+        """Remove the files of other checkpoints, and what a killed run left half written.
+
+        Parameters
+        ----------
+        keep : iterable of str
+            Names of the files that stay.
+        """
         kept = set(keep)
         for name in os.listdir(self.path):
             whole = name.removesuffix(".part")

@@ -1,19 +1,22 @@
-"""What a checkpoint is: values by name, in a file for each rank, and a manifest that makes them one.
+"""Manifests of checkpoints, by which it is known whether their files are as they were written.
 
-The manifest, ``checkpoint.json``, names the files with their sizes and checksums and has one of its own, so
-any change is found.
+A directory holds a file for each rank, and ``checkpoint.json``, the manifest.  It names the files of the one
+complete checkpoint with their sizes and checksums and has one of its own, so any change is found.  What else
+it says depends on what wrote it: each kind of checkpoint has a `ManifestFormat`.  That of a run says what
+program it was, and where it had come to; its files hold values by name.
 
-Only `checksum_of` reads a file.
+Only `checksum_of` and `verify` read files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,23 +24,221 @@ from pse.errors import UsageError
 from pse.records import dataclass
 
 MANIFEST = "checkpoint.json"
-FORMAT = "pse checkpoint"
-VERSION = 1
 LOST = "this checkpoint can't be used: put the file back, or start the program anew"
 DATA = re.compile(r"\d{6,}-rank-\d+\.npz")
 """Names of ranks' files."""
+
+_Made = TypeVar("_Made")
+
+
+class CheckpointRefused(UsageError):
+    """A checkpoint that can't be read: which file, what is wrong with it, what was expected.
+
+    See Also
+    --------
+    ManifestFormat
+    """
+
+
+@dataclass(frozen=True)
+class FileNote:
+    """The manifest's entry for one rank's file.
+
+    Attributes
+    ----------
+    name : str
+        In the directory.
+    size : int
+        Bytes.
+    checksum : str
+        BLAKE2b of 16 bytes, in hexadecimal digits.
+    members : tuple of str
+        What is in it, if the manifest is to say so.
+
+    See Also
+    --------
+    Directory
+    """
+
+    name: str
+    size: int
+    checksum: str
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ManifestFormat:
+    """How manifests of one kind of checkpoint begin.
+
+    Attributes
+    ----------
+    name : str
+        The entry ``format``.
+    version : int
+        The entry ``version``.
+    title : str
+        What errors call such a file.
+
+    Examples
+    --------
+    >>> from pse.runtime.checkpoint import ManifestFormat
+    >>> own = ManifestFormat("an example", 1, "a manifest of examples")
+    >>> data = own.text({"serial": 3, "files": ()}).encode()
+    >>> own.parse(data, "checkpoint.json", lambda entries: entries["serial"])
+    3
+    >>> own.parse(data.replace(b"3", b"4"), "checkpoint.json", lambda entries: entries["serial"])
+    Traceback (most recent call last):
+        ...
+    CheckpointRefused: checkpoint.json was altered: its checksum does not match its content
+    """
+
+    name: str
+    version: int
+    title: str
+
+    def text(self, entries: Mapping[str, Any]) -> str:
+        """Write a manifest, with a checksum of itself.
+
+        Parameters
+        ----------
+        entries : mapping
+            What it says; ``files`` are the files' notes as dicts.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
+        return _summed({"format": self.name, "version": self.version, **entries})
+
+    def parse(self, data: bytes, path: str, make: Callable[[dict[str, Any]], _Made]) -> _Made:
+        """Read a manifest.
+
+        Parameters
+        ----------
+        data : bytes
+            All of the file.
+        path : str
+            Where it was, for errors.
+        make : callable
+            Is given its entries, with `FileNote` for ``files``; a KeyError, TypeError or ValueError says
+            that they have another form.
+
+        Returns
+        -------
+        object
+            What `make` returns.
+
+        Raises
+        ------
+        CheckpointRefused
+            It can't be trusted.
+        """
+        try:
+            body = json.loads(data)
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict) or body.get("format") != self.name:
+            raise CheckpointRefused(f"{path} is not {self.title}, or it is damaged", help=LOST)
+        body.pop("checksum", None)
+        if _summed(body).encode() != data:
+            raise CheckpointRefused(f"{path} was altered: its checksum does not match its content", help=LOST)
+        if body["version"] != self.version:
+            raise CheckpointRefused(
+                f"{path} has version {body['version']} of the format; this pse reads version {self.version}",
+                help="resume with the pse that wrote it",
+            )
+        try:
+            return make({**body, "files": tuple(map(_note, body["files"]))})
+        except (KeyError, TypeError, ValueError):
+            raise CheckpointRefused(
+                f"{path} does not have the form of a manifest of this version", help=LOST
+            ) from None
+
+
+def _note(entry: dict[str, Any]) -> FileNote:
+    if not DATA.fullmatch(entry["name"]):
+        raise ValueError("a name is not that of a checkpoint's file")
+    return FileNote(**{**entry, "members": tuple(entry["members"])})
+
+
+def _summed(body: Mapping[str, Any]) -> str:
+    """Write an object as JSON with a checksum of itself as the last entry."""
+    plain = json.dumps(body, indent=1).encode()
+    checksum = new_checksum()
+    checksum.update(plain)
+    summed = {**body, "checksum": checksum.hexdigest()}
+    return json.dumps(summed, indent=1) + "\n"
+
+
+def new_checksum() -> Any:
+    """Begin a checksum."""
+    return hashlib.blake2b(digest_size=16)
+
+
+def checksum_of(path: str) -> str:
+    """Give the checksum of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, new_checksum).hexdigest()
+
+
+def verify(directory: str, note: FileNote) -> None:
+    """Make sure that a file is the one that was written.
+
+    Parameters
+    ----------
+    directory : str
+        Where the checkpoint is.
+    note : FileNote
+        What its manifest says of the file.
+
+    Raises
+    ------
+    CheckpointRefused
+        If it is missing, cut short, or altered.
+
+    See Also
+    --------
+    ManifestFormat
+    """
+    path = os.path.join(directory, note.name)
+    try:
+        size = os.stat(path).st_size
+        if size != note.size:
+            raise CheckpointRefused(f"{path} has {size} bytes; {MANIFEST} says {note.size}", help=LOST)
+        if checksum_of(path) != note.checksum:
+            raise CheckpointRefused(f"{path} was altered: its checksum is not {note.checksum}", help=LOST)
+    except FileNotFoundError:
+        raise CheckpointRefused(f"{path} is missing; {MANIFEST} names it", help=LOST) from None
+    except OSError as error:
+        raise CheckpointRefused(f"{path} can't be read: {error.strerror}", help=LOST) from None
+
+
+FORMAT = ManifestFormat("pse checkpoint", 1, "a checkpoint manifest of pse")
 _PENDING = re.compile(r"%letter\d+\.\w+\.(\w+)@\d+")
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class CheckpointRefused(UsageError):
-    """A checkpoint that can't be read: which file, what is wrong with it, what was expected."""
-
-
 @dataclass(frozen=True)
 class Saved:
-    """A value as it goes to disk: its name, the partition whose piece it is, an array (0-d for a number)."""
+    """A value as it goes to disk.
+
+    Attributes
+    ----------
+    name : str
+    partition : int or None
+        Whose piece of it this is.
+    array : ndarray
+        Of no dimensions for a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pse.runtime.checkpoint import Saved
+    >>> Saved("u", 3, np.zeros(2)).member
+    'u@3'
+    """
 
     name: str
     partition: int | None
@@ -47,16 +248,6 @@ class Saved:
     def member(self) -> str:
         """What it is called in its file."""
         return member_name(self.name, self.partition)
-
-
-@dataclass(frozen=True)
-class FileNote:
-    """The manifest's entry for one rank's file: size in bytes, checksum, and what is in it."""
-
-    name: str
-    size: int
-    checksum: str
-    members: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -153,29 +344,9 @@ def set_of_pending(member: str) -> str | None:
     return found[1] if found else None
 
 
-def new_checksum() -> Any:
-    """Begin a checksum."""
-    return hashlib.blake2b(digest_size=16)
-
-
-def checksum_of(path: str) -> str:
-    """Give the checksum of a file's bytes."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, new_checksum).hexdigest()
-
-
 def to_text(manifest: Manifest) -> str:
     """Write a manifest, with a checksum of itself."""
-    return _summed({"format": FORMAT, "version": VERSION, **asdict(manifest)})
-
-
-def _summed(body: Mapping[str, Any]) -> str:
-    """Write an object as JSON with a checksum of itself as the last entry."""
-    plain = json.dumps(body, indent=1).encode()
-    checksum = new_checksum()
-    checksum.update(plain)
-    summed = {**body, "checksum": checksum.hexdigest()}
-    return json.dumps(summed, indent=1) + "\n"
+    return FORMAT.text(asdict(manifest))
 
 
 def from_text(data: bytes, path: str) -> Manifest:
@@ -186,31 +357,9 @@ def from_text(data: bytes, path: str) -> Manifest:
     CheckpointRefused
         If it can't be trusted.
     """
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise CheckpointRefused(f"{path} is not a checkpoint manifest of pse, or it is damaged", help=LOST)
-    body.pop("checksum", None)
-    if _summed(body).encode() != data:
-        raise CheckpointRefused(f"{path} was altered: its checksum does not match its content", help=LOST)
-    if body["version"] != VERSION:
-        raise CheckpointRefused(
-            f"{path} has version {body['version']} of the format; this pse reads version {VERSION}",
-            help="resume with the pse that wrote it",
-        )
-    try:
-        return _manifest(body)
-    except (KeyError, TypeError, ValueError):
-        raise CheckpointRefused(
-            f"{path} does not have the form of a manifest of this version", help=LOST
-        ) from None
+    return FORMAT.parse(data, path, _manifest)
 
 
 def _manifest(body: dict[str, Any]) -> Manifest:
     given = {entry.name: body[entry.name] for entry in fields(Manifest)}
-    notes = tuple(FileNote(**{**note, "members": tuple(note["members"])}) for note in given["files"])
-    if not all(DATA.fullmatch(note.name) for note in notes):
-        raise ValueError("a name is not that of a checkpoint's file")
-    return Manifest(**{**given, "options": tuple(given["options"]), "files": notes})
+    return Manifest(**{**given, "options": tuple(given["options"])})

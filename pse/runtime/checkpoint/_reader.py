@@ -1,4 +1,4 @@
-"""Reading checkpoints: the manifest, whether the files are those that were written, and the values in them.
+"""Reading the checkpoints of runs: the manifest, and the values in files that have been verified.
 
 Only reads, and only the directory that it is given.
 """
@@ -15,16 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from pse.errors import RunError
-from pse.runtime.checkpoint._manifest import (
-    LOST,
-    MANIFEST,
-    Array,
-    CheckpointRefused,
-    FileNote,
-    Manifest,
-    checksum_of,
-    from_text,
-)
+from pse.runtime.checkpoint._manifest import LOST, MANIFEST, Array, CheckpointRefused, Manifest, from_text
 
 _CHUNK = 1 << 20
 
@@ -50,27 +41,6 @@ def read_manifest(directory: str) -> Manifest:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise CheckpointRefused(f"{path!r} can't be read: {reason}") from None
     return from_text(data, path)
-
-
-def verify(directory: str, note: FileNote) -> None:
-    """Make sure that a file is the one that was written.
-
-    Raises
-    ------
-    CheckpointRefused
-        If it is missing, cut short, or altered.
-    """
-    path = os.path.join(directory, note.name)
-    try:
-        size = os.stat(path).st_size
-        if size != note.size:
-            raise CheckpointRefused(f"{path} has {size} bytes; {MANIFEST} says {note.size}", help=LOST)
-        if checksum_of(path) != note.checksum:
-            raise CheckpointRefused(f"{path} was altered: its checksum is not {note.checksum}", help=LOST)
-    except FileNotFoundError:
-        raise CheckpointRefused(f"{path} is missing; {MANIFEST} names it", help=LOST) from None
-    except OSError as error:
-        raise CheckpointRefused(f"{path} can't be read: {error.strerror}", help=LOST) from None
 
 
 class Reader:

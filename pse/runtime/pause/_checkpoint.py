@@ -28,7 +28,7 @@ from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.checkpoint._files import Directory
-from pse.runtime.checkpoint._manifest import FileNote, Manifest
+from pse.runtime.checkpoint._manifest import FileNote, Manifest, to_text
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.checkpoint._schedule import Every, Schedule
 from pse.runtime.checkpoint._values import Restoring, capture
@@ -274,7 +274,7 @@ class Checkpoints:
 
     def _commit(self, manifest: Manifest) -> bool:
         try:
-            self.directory.commit(manifest)
+            self.directory.commit(to_text(manifest), manifest.files)
         except OSError as error:
             self._warn(_reason(error))
             return False

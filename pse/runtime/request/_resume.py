@@ -23,8 +23,9 @@ from pse.runtime.checkpoint._manifest import (
     checksum_of,
     set_of_pending,
     thread_of_pending,
+    verify,
 )
-from pse.runtime.checkpoint._reader import read_manifest, verify
+from pse.runtime.checkpoint._reader import read_manifest
 from pse.runtime.checkpoint._schedule import DEFAULT, Every
 from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
 from pse.runtime.plan._job import Job
