@@ -149,7 +149,7 @@ void Engine::begin()
     for (uint32_t rank = 0; rank < segment_->options().ranks; rank++)
         peers_.push_back(rank == me_ || !segment_->is_here(rank) ? -1 : open_peer(rank));
     watcher_ = start(&Engine::watch);
-    if (me_ == segment_->options().leader)
+    if (is_leader())
         strobes_ = start(&Engine::send_strobes);
     if (!link_)
         return;

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bells.h"
-#include "nodes/link.hpp"
 #include "monitor.hpp"
+#include "nodes/link.hpp"
 #include "nodes/node_thread.hpp"
 #include "protocol.hpp"
 #include "segment.hpp"
@@ -49,6 +49,11 @@ class Engine final : public Platform
     uint32_t me() const
     {
         return me_;
+    }
+    // The lowest rank of its node, whose process has the node's threads.
+    bool is_leader() const
+    {
+        return me_ == segment_->options().leader;
     }
     const Segment &segment() const
     {

@@ -265,18 +265,27 @@ bool Protocol::exchange(pse_bcs_slice &record)
         for (uint32_t index; (index = s_.pop(one.posted)) != none;) {
             Descriptor &posted = s_.descriptor(index);
             posted.state = State::exchanged;
-            bool message = posted.kind == PSE_BCS_KIND_SEND;
-            bool away = message && !s_.is_here(static_cast<uint32_t>(posted.peer));
-            if (away || posted.kind == PSE_BCS_KIND_COLLECTIVE)
+            if (posted.kind == PSE_BCS_KIND_COLLECTIVE) {
                 tell(News::posted, index, true);
-            if (posted.kind == PSE_BCS_KIND_COLLECTIVE)
                 join(index, record);
-            else if (!away)
-                s_.push(message ? s_.rank(static_cast<uint32_t>(posted.peer)).arrivals : one.receives, index);
+            } else if (posted.kind == PSE_BCS_KIND_SEND) {
+                deliver(index);
+            } else {
+                s_.push(one.receives, index);
+            }
             record.np2pdem += posted.kind != PSE_BCS_KIND_COLLECTIVE;
         }
     }
     return resumed;
+}
+
+void Protocol::deliver(uint32_t index)
+{
+    auto peer = static_cast<uint32_t>(s_.descriptor(index).peer);
+    if (s_.is_here(peer))
+        s_.push(s_.rank(peer).arrivals, index);
+    else
+        tell(News::posted, index, true);
 }
 
 // Message scheduling microphase.

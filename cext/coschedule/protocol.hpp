@@ -49,6 +49,8 @@ class Protocol
     // A descriptor for the rank to fill in, or none: its table is full.
     uint32_t allocate(uint32_t rank);
     void post(uint32_t index);
+    // A send that was exchanged goes to where it is received.
+    void deliver(uint32_t index);
     // The owner forgets a descriptor: it is free again as soon as nobody needs it.
     void release(uint32_t index);
     // A probe that was answered with no, or a receive that is taken back.

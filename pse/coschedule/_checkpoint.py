@@ -133,7 +133,7 @@ def _contents(comm: Communicator, engine: Engine, mark: tuple[int, ...], arrays:
         "messages": np.array([message[:4] for message in messages], np.int64).reshape(-1, 4),
         "sizes": np.array([len(message[4]) for message in messages], np.int64),
         "payload": np.frombuffer(b"".join(message[4] for message in messages), np.uint8),
-        "schedule": np.frombuffer(engine.matches() if comm.rank == 0 else b"", np.uint8),
+        "schedule": np.frombuffer(engine.matches() if engine.is_leader() else b"", np.uint8),
     }
     given: Arrays = {name: np.asarray(array) for name, array in arrays.items()}
     for name, array in given.items():

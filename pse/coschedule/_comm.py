@@ -163,7 +163,6 @@ class Comm:
             "logged": schedule, "replay": _sorted(replay),
         }  # fmt: skip
         self._engine = make_engine(self._parent, beside, nodes, self._options)
-        self._nodes = int(nodes.max()) + 1
         self._node = int(nodes[self.rank]) if beside.rank == 0 else None
         beside.Free()
         self._is_free = False
@@ -535,18 +534,10 @@ class Comm:
         --------
         restore
         """
-        self._require_one_node()
         if not is_due(self, os.fspath(path), every):
             return False
         write(self, self._engine, os.fspath(path), arrays)
         return True
-
-    def _require_one_node(self) -> None:
-        if self._nodes > 1:
-            raise UsageError(
-                f"checkpoints of ranks on {self._nodes} nodes are not supported",
-                help="run the program on one node, or let it save its arrays itself",
-            )
 
     def restore(self, path: str | os.PathLike[str]) -> "dict[str, np.ndarray[Any, Any]] | None":
         """Go on where a checkpoint was written: all ranks call it, right after the communicator was made.
@@ -581,7 +572,6 @@ class Comm:
         ...     int(state["step"]), float(came[0])
         (7, 2.5)
         """
-        self._require_one_node()
         found = read(self, self._engine, os.fspath(path))
         if found is None:
             return None

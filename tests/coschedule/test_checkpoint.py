@@ -5,27 +5,30 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.jobs import THREE_NODES, TWO_NODES, needs_cliques
 
 pytestmark = pytest.mark.mpi
 PROGRAMS = Path(__file__).parent / "programs"
+ONE_NODE = {}
 
 
-def run_until_done(mpiexec, ranks, folder, kills, steps=12):
-    """Launch a program anew until it ends by itself; the first launches are killed."""
+def run_until_done(mpiexec, ranks, folder, kills, steps=12, env=ONE_NODE):
+    """Launch a program anew until it ends by itself; in the first launches a rank is killed, each in turn."""
     codes, dice = [], random.Random(ranks)
     while not codes or codes[-1]:
-        kill = dice.randrange(1, 10**6) if len(codes) < kills else 0
-        ended = mpiexec(ranks, PROGRAMS / "restarted.py", folder / "saved", folder / "result", kill, steps)
+        kill = ranks * dice.randrange(1, 10**6) + len(codes) % ranks if len(codes) < kills else 0
+        words = folder / "saved", folder / "result", kill, steps
+        ended = mpiexec(ranks, PROGRAMS / "restarted.py", *words, env=env)
         assert kill or ended.code == 0, ended.err
         codes.append(ended.code)
     return codes, (folder / "result").read_text()
 
 
-def check_restarts(mpiexec, ranks, tmp_path, kills, steps=12):
+def check_restarts(mpiexec, ranks, tmp_path, kills, steps=12, env=ONE_NODE):
     for name in ("killed", "whole"):
         (tmp_path / name).mkdir()
-    codes, found = run_until_done(mpiexec, ranks, tmp_path / "killed", kills, steps)
-    assert found == run_until_done(mpiexec, ranks, tmp_path / "whole", 0, steps)[1], codes
+    codes, found = run_until_done(mpiexec, ranks, tmp_path / "killed", kills, steps, env)
+    assert found == run_until_done(mpiexec, ranks, tmp_path / "whole", 0, steps, env)[1], codes
     assert len(list((tmp_path / "killed" / "saved").iterdir())) == ranks + 1
     return codes
 
@@ -33,6 +36,12 @@ def check_restarts(mpiexec, ranks, tmp_path, kills, steps=12):
 @pytest.mark.parametrize("ranks", [1, 3, 4])
 def test_a_killed_program_goes_on_as_if_nothing_had_been(mpiexec, ranks, tmp_path):
     check_restarts(mpiexec, ranks, tmp_path, 2)
+
+
+@needs_cliques()
+@pytest.mark.parametrize(("ranks", "env"), [(3, TWO_NODES), (5, THREE_NODES)], ids=["2+1", "2+2+1"])
+def test_a_program_killed_on_either_node_goes_on_as_if_nothing_had_been(mpiexec, ranks, env, tmp_path):
+    check_restarts(mpiexec, ranks, tmp_path, 2, env=env)
 
 
 @pytest.mark.nightly

@@ -5,14 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from pse_testing.jobs import TWO_NODES, beside_python, has_mpich, unseen_until
+from pse_testing.jobs import THREE_NODES, TWO_NODES, beside_python, needs_cliques, unseen_until
 
-pytestmark = [
-    pytest.mark.mpi,
-    pytest.mark.skipif(not has_mpich(), reason="only MPICH takes one machine for several"),
-]
+pytestmark = [pytest.mark.mpi, needs_cliques()]
 PROGRAMS = Path(__file__).parent / "programs"
-THREE_NODES = TWO_NODES | {"MPIR_CVAR_NUM_CLIQUES": "3"}
 
 FAILURES = {
     "deadlock": "rank 0 in Recv from rank 1 with tag 0, rank 1 in Recv from rank 2 with tag 1 and rank 2 in",

@@ -30,6 +30,8 @@ LONG = ("-D", "rounds=1000000", "-D", "milliseconds=1")
 TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1", "MPIR_CVAR_NUM_CLIQUES": "2"}
 """With these, MPICH takes odd ranks for those of another node; under another MPI, such tests are skipped."""
 
+THREE_NODES = TWO_NODES | {"MPIR_CVAR_NUM_CLIQUES": "3"}
+
 PATIENCE = 30.0
 """Seconds for what is quick on a machine that has nothing else to do."""
 
@@ -53,6 +55,11 @@ def has_mpich() -> bool:
     """Say whether ranks are started by MPICH, which knows variables of its own."""
     mpiexec = find_mpiexec()
     return mpiexec.hydra and not mpiexec.intel
+
+
+def needs_cliques() -> pytest.MarkDecorator:
+    """Give the mark of tests that take one machine for several."""
+    return pytest.mark.skipif(not has_mpich(), reason="only MPICH takes one machine for several")
 
 
 def skip_two_nodes_elsewhere(environment: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@
 // is told when that is over.  So every node decides the same from the same information.
 #include "protocol.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace pse::coschedule
@@ -112,9 +113,10 @@ void Protocol::take(const Record &record, const std::string &message, size_t &at
 void Protocol::end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages)
 {
     Shared &shared = s_.shared();
-    uint64_t records = 0;
+    uint64_t records = 0, slice = 0;
     uint32_t quiescent = 0, decides = 0, blocked = 0, left = 0;
     for (const NodeState &state : states) {
+        slice = std::max(slice, state.slice);
         records += state.records;
         quiescent += state.quiescent;
         decides += state.decides;
@@ -122,7 +124,7 @@ void Protocol::end_nodes(const std::vector<NodeState> &states, const std::vector
         left += state.left;
     }
     bool settles = quiescent == states.size() && !records && blocked;
-    shared.slice++;
+    shared.slice = slice; // A checkpoint's is restored on one node before it is on others.
     shared.promised = 0;
     shared.elsewhere = blocked - states[s_.options().node].blocked;
     for (size_t node = 0; node < states.size(); node++)

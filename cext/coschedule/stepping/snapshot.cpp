@@ -63,7 +63,7 @@ bool Engine::restore(const Mark &mark, const std::vector<Unreceived> &messages)
         one.held = one.released = 1; // Its owner has forgotten it.
         if (one.reads_payload && message.bytes)
             std::memcpy(segment_->payload(index), message.data, message.bytes);
-        segment_->push(segment_->rank(static_cast<uint32_t>(message.peer)).arrivals, index);
+        protocol_.deliver(index);
     }
     segment_->rank(me_).answers = mark.answers;
     segment_->shared().epoch = mark.epoch;

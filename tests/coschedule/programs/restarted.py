@@ -18,7 +18,7 @@ world = MPI.COMM_WORLD
 rank, ranks = world.rank, world.size
 after, before = (rank + 1) % ranks, (rank - 1) % ranks
 dice = random.Random(kill)
-victim, moment = dice.randrange(ranks), dice.random() / 4
+victim, moment = kill % ranks, dice.random() / 4
 if kill and victim == rank:
     threading.Timer(moment, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
