@@ -309,6 +309,9 @@ class _JobRun:
 
     def _conclude(self, diagnosis: Diagnosis | None) -> None:
         """The first diagnosis counts; what happens to other ranks after it is our doing."""
+        if diagnosis and self.stopped_by:
+            # This rank writes no checkpoint any more, so the others wait for none.
+            self.deadline = min(self.deadline, time.monotonic() + STOP_PATIENCE)
         if diagnosis is None or self._ending:
             return
         for output in self.outputs:  # It may hold banners already, as it may say who called MPI_Abort.

@@ -117,8 +117,9 @@ class StopAgreement(threading.Thread):
         """
         with self._lock:
             self._passed_all = True
-        if _Deferral.number:
-            raise Stopped(_Deferral.number)
+        # What they agree on, or have agreed on, is a pause that this rank does not come to.
+        if number := _Deferral.number or self.number:
+            raise Stopped(number)
 
     def end(self) -> None:
         """Defer stops no longer.
