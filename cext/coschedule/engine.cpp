@@ -27,9 +27,6 @@ namespace pse::coschedule
 namespace
 {
 
-// Strict slices that begin though there was nothing to do in the last ones: what is posted soon after needs
-// not wake the engine first.
-constexpr int linger = 8;
 constexpr uint64_t look_for_stepper = 500000000; // ns
 
 Options stepped(Options options)
@@ -177,12 +174,22 @@ void Engine::leave()
     protocol_.leave(me_);
     pse_bcs_bells_leave(bells_, me_);
     Shared &shared = segment_->shared();
-    if (shared.sender == me_) { // The next one who needs strobes sends them.
+    if (segment_->is_single() && shared.sender == me_) { // The next one who needs strobes sends them.
         shared.sender = none;
         shared.armed.store(0);
     }
-    if (protocol_.may_begin())
+    if (protocol_.may_begin() || !segment_->is_single())
         protocol_.settle();
+}
+
+// The threads of a node's leader end: who still communicates there can't go on.
+void Engine::end_node()
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    segment_->shared().sender = none;
+    if (segment_->shared().blocked)
+        protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
 }
 
 Engine::~Engine()
@@ -194,8 +201,10 @@ Engine::~Engine()
         futex_wake(segment_->shared().strobe);
         futex_wake(segment_->shared().permits);
     }
-    if (node_thread_)
+    if (node_thread_) {
         node_thread_->stop();
+        end_node();
+    }
     if (stop_event_ >= 0)
         eventfd_write(stop_event_, 1);
     for (std::thread *thread : {&strobes_, &helper_, &watcher_, &nodes_})
@@ -229,7 +238,8 @@ uint64_t Engine::now()
 void Engine::nodes()
 {
     // A pipe that is full wakes it as well.
-    if (!segment_->shared().called.exchange(1) && write(caller_, "", 1) < 0 && errno != EAGAIN)
+    if (segment_->shared().sender != none && !segment_->shared().called.exchange(1) &&
+        write(caller_, "", 1) < 0 && errno != EAGAIN)
         return;
 }
 
@@ -241,12 +251,20 @@ void Engine::connect(const std::string &endpoints)
 // What talks to the leaders of other nodes.
 void Engine::serve_nodes()
 {
+    if (segment_->options().strict)
+        be_on_time();
     node_thread_->run();
 }
 
 void Engine::strobe()
 {
     Shared &shared = segment_->shared();
+    if (!segment_->is_single() && shared.sender == none) // The node's leader has left, and its threads ended.
+        return protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
+    if (protocol_.is_strobed() && segment_->options().node > 0) {
+        shared.wanted = 1;
+        return nodes();
+    }
     if (shared.sender == none && !segment_->rank(me_).left) {
         shared.sender = me_;
         strobes_ = start(&Engine::send_strobes);
@@ -259,7 +277,8 @@ void Engine::strobe()
 // none may begin yet, it is the strobe sender's.
 void Engine::begin_slice()
 {
-    if (segment_->options().strict || !protocol_.may_begin())
+    bool is_orphan = !segment_->is_single() && segment_->shared().sender == none;
+    if (segment_->options().strict || !protocol_.may_begin() || is_orphan)
         return strobe();
     protocol_.run_slice(0);
     protocol_.settle();
@@ -682,7 +701,7 @@ void Engine::send_strobes()
 {
     Shared &shared = segment_->shared();
     bool strict = segment_->options().strict;
-    int idle = 0;
+    uint32_t idle = 0;
     be_on_time();
     Lock lock(*this);
     while (!stopping_.load()) {
@@ -706,6 +725,10 @@ void Engine::send_strobes()
         shared.armed.store(0);
         if (protocol_.has_failed())
             continue;
+        if (protocol_.is_strobed()) {
+            protocol_.strobe_nodes(deadline);
+            continue;
+        }
         idle = protocol_.run_slice(deadline) ? 0 : idle + 1;
         protocol_.settle();
         if (protocol_.needs_strobe() || (strict && idle < linger))

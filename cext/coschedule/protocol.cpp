@@ -196,37 +196,29 @@ void Protocol::postpone(uint32_t index, State state)
 bool Protocol::run_slice(uint64_t deadline)
 {
     Shared &shared = s_.shared();
-    bool monitored = s_.options().monitored != 0;
     pse_bcs_slice record{};
-    shared.begun.fetch_add(1);
-    scheduled_ = collectives_ = 0;
     record.slice = s_.options().strict ? shared.pace.slice_at(deadline) : shared.slice + s_.is_single();
     shared.slice = record.slice;
-    record.begin = monitored || deadline ? platform_.now() : 0;
+    bool worked = begin(record, deadline);
+    platform_.microstrobe();
+    note_exchange(record);
+    schedule(record);
+    platform_.microstrobe();
+    note_slice(record);
+    return worked;
+}
+
+// Up to the end of the descriptor exchange on this node.
+bool Protocol::begin(pse_bcs_slice &record, uint64_t deadline)
+{
+    Shared &shared = s_.shared();
+    shared.begun.fetch_add(1);
+    record.begin = s_.options().monitored || deadline ? platform_.now() : 0;
     if (deadline)
         keep_time(record, deadline);
     record.bpts = shared.blocked;
     bool resumed = exchange(record);
-    platform_.microstrobe();
-    uint64_t exchanged = monitored ? platform_.now() : 0;
-    schedule(record);
-    platform_.microstrobe();
-    bool worked = resumed || record.np2pdem || record.ncolldem;
-    if (!monitored)
-        return worked;
-    uint64_t begin = record.begin, end = platform_.now();
-    record.epoch = shared.epoch;
-    record.getts = shared.previous ? begin - shared.previous : 0;
-    record.gtdem = exchanged - begin;
-    record.gtmsm = end - exchanged;
-    record.gtts = end - begin;
-    record.timed = deadline != 0;
-    record.length = shared.pace.length;
-    record.np2pmsm = scheduled_;
-    record.ncollmsm = collectives_;
-    shared.previous = begin;
-    note_slice(record);
-    return worked;
+    return resumed || record.np2pdem || record.ncolldem;
 }
 
 // A slice with a time has begun.
@@ -234,15 +226,30 @@ void Protocol::keep_time(pse_bcs_slice &record, uint64_t deadline)
 {
     Shared &shared = s_.shared();
     record.late = record.begin > deadline ? record.begin - deadline : 0;
+    record.timed = 1;
     shared.timed++;
     shared.late += shared.pace.is_late(record.late);
     if (shared.pace.falls_behind(record.late) && s_.options().adapted)
         shared.pace.lengthen(deadline);
 }
 
-void Protocol::note_slice(const pse_bcs_slice &record)
+void Protocol::note_exchange(pse_bcs_slice &record)
 {
-    s_.slices()[s_.shared().recorded++ % s_.options().monitored] = record;
+    record.gtdem = s_.options().monitored ? platform_.now() - record.begin : 0;
+}
+
+void Protocol::note_slice(pse_bcs_slice &record)
+{
+    if (!s_.options().monitored)
+        return;
+    Shared &shared = s_.shared();
+    record.epoch = shared.epoch;
+    record.getts = shared.previous ? record.begin - shared.previous : 0;
+    record.gtts = platform_.now() - record.begin;
+    record.gtmsm = record.gtts - record.gtdem;
+    record.length = shared.pace.length;
+    shared.previous = record.begin;
+    s_.slices()[shared.recorded++ % s_.options().monitored] = record;
 }
 
 // Descriptor exchange microphase: sends go to where they are received, all in the order of ranks.  Says
@@ -289,11 +296,11 @@ void Protocol::deliver(uint32_t index)
 }
 
 // Message scheduling microphase.
-void Protocol::schedule(pse_bcs_slice &)
+void Protocol::schedule(pse_bcs_slice &record)
 {
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
         if (s_.rank(rank).receives.head != none && s_.rank(rank).arrivals.head != none)
-            scheduled_ += match(rank, !s_.options().ordered);
+            record.np2pmsm += match(rank, !s_.options().ordered);
 }
 
 bool Protocol::fits(const Collective &operation, const Descriptor &first, const Descriptor &one) const
@@ -327,7 +334,7 @@ void Protocol::join(uint32_t index, pse_bcs_slice &record)
     operation.lasts |= !one.reads_payload && one.bytes;
     one.held = 1;
     if (++operation.arrived == s_.options().ranks) {
-        collectives_++;
+        record.ncollmsm++;
         begin_round(operation);
     }
 }
@@ -499,7 +506,7 @@ void Protocol::end(Collective &operation)
         s_.rank(rank).pending--;
         if (!s_.is_here(rank))
             s_.descriptor(index).state = State::free;
-        else if (s_.options().strict)
+        else if (s_.options().strict && !hears_) // Else the next slice has begun.
             postpone(index, State::moved);
         else
             let_go(index);
@@ -585,7 +592,7 @@ void Protocol::tell(News news, uint32_t index, bool urgent)
         return;
     Shared &shared = s_.shared();
     s_.records()[shared.told_nodes++] = {news, index, s_.descriptor(index).partial};
-    shared.urgent |= urgent;
+    shared.urgent |= urgent || s_.options().strict;
 }
 
 void Protocol::leave(uint32_t rank)

@@ -17,7 +17,8 @@ namespace pse::coschedule
 // What a node tells all others in a slice, before its records.
 struct NodeState {
     uint64_t slice;
-    uint64_t records; // For any node.
+    uint64_t records;      // For any node.
+    uint64_t length, late; // ns; node 0: of slices, and how late this one began.
     uint32_t blocked, left;
     uint32_t quiescent; // All its ranks are blocked or have left.
     uint32_t decides;   // Something goes on there if that is so on all nodes.
@@ -67,16 +68,32 @@ class Protocol
         return s_.shared().begun.load() < s_.shared().allowed.load();
     }
 
-    // A slice of several nodes (node_slices.cpp).  Whether one is wanted;
+    // A slice of several nodes (node_slices.cpp).  Whether it begins by a strobe of node 0 only;
+    bool is_strobed() const
+    {
+        return !s_.is_single() && (s_.options().strict || s_.shared().allowed.load() != unlimited);
+    }
+    // whether one is wanted;
     bool wants_nodes() const;
-    // what this node has for each other one, and its own state;
-    NodeState begin_nodes(std::vector<std::string> &messages);
-    // and what all had for this one.  The states are in the order of nodes, as are messages.
-    void end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages);
+    bool wants_strobe() const
+    {
+        return s_.shared().wanted || wants_nodes();
+    }
+    // what this node has for each other one, and its own state, given what node 0 has said if that strobes;
+    NodeState begin_nodes(std::vector<std::string> &messages, const NodeState *strobe);
+    // and what all had for this one.  The states are in the order of nodes, as are messages.  Says whether
+    // there was anything to do.
+    bool end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages);
     void call_nodes()
     {
         platform_.nodes();
     }
+    void call_strobe()
+    {
+        platform_.strobe();
+    }
+    // It is time for a strobe; where a node is still in the slice before, it is sent at the next boundary.
+    void strobe_nodes(uint64_t deadline);
     // What ranks of this node wait for, as others are told when the layer fails, and as they take it.
     std::string waits() const;
     void apply(const std::string &message);
@@ -105,6 +122,9 @@ class Protocol
     bool needs_strobe() const;
 
   private:
+    bool begin(pse_bcs_slice &record, uint64_t deadline);
+    void follow(const NodeState &strobe);
+    void note_exchange(pse_bcs_slice &record);
     void keep_time(pse_bcs_slice &record, uint64_t deadline);
     bool exchange(pse_bcs_slice &record);
     void schedule(pse_bcs_slice &record);
@@ -133,12 +153,14 @@ class Protocol
     void write(const Record &record, std::vector<std::string> &messages) const;
     void take(const Record &record, const std::string &message, size_t &at);
     void count_down(Collective &operation);
-    void note_slice(const pse_bcs_slice &record);
+    void note_slice(pse_bcs_slice &record);
     void collect(uint32_t index);
 
     Segment &s_;
     Platform &platform_;
-    uint32_t scheduled_ = 0, collectives_ = 0; // In the slice that runs.
+    pse_bcs_slice node_slice_{}; // The slice of several nodes that is under way.
+    bool worked_ = false;        // Something was exchanged in it.
+    bool hears_ = false;         // What other nodes have told in it is being taken.
 };
 
 } // namespace pse::coschedule

@@ -74,7 +74,7 @@ Segment::Segment(const Options &options, const std::vector<uint32_t> &nodes)
     place(reinterpret_cast<uintptr_t>(shared_), options);
     new (shared_) Shared{};
     shared_->options = options;
-    shared_->allowed.store(UINT64_MAX);
+    shared_->allowed.store(unlimited);
     make_robust_lock(shared_->lock);
     for (uint32_t rank = 0; rank < options.ranks; rank++) {
         new (&ranks_[rank]) Rank{};

@@ -17,6 +17,7 @@ namespace pse::coschedule
 {
 
 constexpr uint32_t none = PSE_BCS_NONE;
+constexpr uint64_t unlimited = UINT64_MAX; // Slices: as many as come.
 constexpr int32_t any = -1;        // MPI.ANY_SOURCE and MPI.ANY_TAG, whatever their values in the library.
 constexpr uint32_t in_flight = 64; // Collective operations that may be under way at once.
 
@@ -131,6 +132,9 @@ struct Fetch {
 };
 constexpr uint32_t fetches = 2; // Of each rank: its own thread's and its helper's.
 
+// Of a slice of several nodes, as the sender of strobes knows it.
+enum class Stage : uint32_t { over, exchange, scheduling };
+
 struct Shared {
     uint64_t magic;
     Options options;
@@ -160,6 +164,11 @@ struct Shared {
     uint32_t reported;            // Others know that all ranks here are blocked, and nothing has changed.
     uint32_t promised;            // They rely on it until the slice ends.
     uint32_t elsewhere;           // Ranks of other nodes that were blocked in the last slice.
+    // Those whose slices begin by strobes of node 0 only:
+    uint32_t wanted;         // Somebody here needs one.
+    uint64_t due;            // When the slice that is to begin had to, in ns; 0: there is none.
+    Stage stage;             // Strict ones: how far all nodes are.
+    uint32_t usrdem, usrmsm; // Strobes that came too soon for the last slice.
 };
 
 // The memory file and where things lie in it.

@@ -14,6 +14,10 @@
 namespace pse::coschedule
 {
 
+// Strict slices that begin though there was nothing to do in the last ones: what is posted soon after needs
+// not wake the engine first.
+constexpr uint32_t linger = 8;
+
 class StrobeTimer
 {
   public:

@@ -49,6 +49,9 @@ SLICE_DTYPE = np.dtype(
         ("ncollmsm", "<u4"),  # collective operations scheduled
         ("bpts", "<u4"),  # blocked ranks
         ("timed", "<u4"),  # 1: the slice began at its time; 0: because a rank blocked
+        # strobes before this slice's that found the exchange of the one before not over on all nodes
+        ("usrdem", "<u4"),
+        ("usrmsm", "<u4"),  # those that found its scheduling not over on all nodes
     ]
 )
 

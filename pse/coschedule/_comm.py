@@ -87,7 +87,8 @@ class Comm:
     mode : {"early", "strict"}, optional
         "early": a slice begins as soon as a rank blocks, and at its time only where bytes move while ranks
         compute.  "strict": at its time only, as in the paper: an operation posted in slice i is scheduled in
-        slice i + 1, and its ranks go on when slice i + 2 begins; only on one node.
+        slice i + 1, and its ranks go on when slice i + 2 begins; on several nodes, when all have told each
+        other in that slice what they did.
     ordered : bool, optional
         Receives from any rank, and tests, are decided when all ranks are blocked: then they depend on the
         program alone, not on timing.  False: as soon as something matches.
@@ -108,7 +109,7 @@ class Comm:
     Raises
     ------
     UsageError
-        The slice is too short, as such or for this machine, or slices of several nodes are to be strict.
+        The slice is too short, as such or for one of the machines.
     RunError
         The system doesn't let ranks share memory, or read each other's, or nodes don't reach each other.
 

@@ -33,20 +33,13 @@ def _share(comm: MPI.Comm, beside: MPI.Comm, nodes: Sequence[int], options: dict
             engine = Engine(ranks=comm.size, nodes=nodes, leader=comm.rank, **options)
             place[:] = os.getpid(), *engine.files(), engine.shortest_slice() if options["strict"] else 0
     beside.Bcast(place)
-    process, segment, bells, shortest = place.tolist()
-    _check_pace(options["slice"], shortest)
+    shortest = place[3:].copy()
+    comm.Allreduce(MPI.IN_PLACE, shortest, MPI.MAX)
+    _check_pace(options["slice"], int(shortest[0]))
+    process, segment, bells = place[:3].tolist()
     with shared_memory(comm):
         engine = engine or Engine(process, segment, bells, comm.rank)
     return engine
-
-
-def _require_one_node(nodes: "np.ndarray[Any, Any]", options: dict[str, Any]) -> None:
-    """Refuse what ranks of several nodes can't do yet."""
-    if nodes.any() and options["strict"]:
-        raise UsageError(
-            f"strict slices between {int(nodes.max()) + 1} nodes are not supported",
-            help="leave the mode out, or run it on one node",
-        )
 
 
 def _connect(comm: MPI.Comm, engine: Engine, nodes: "np.ndarray[Any, Any]", is_leader: bool) -> None:
@@ -67,7 +60,6 @@ def make_engine(
     comm: MPI.Comm, beside: MPI.Comm, nodes: "np.ndarray[Any, Any]", options: dict[str, Any]
 ) -> Engine:
     """Make this rank's end of a layer of all ranks."""
-    _require_one_node(nodes, options)
     engine = _share(comm, beside, nodes.tolist(), options)
     if nodes.any():
         _connect(comm, engine, nodes, beside.rank == 0)

@@ -20,34 +20,44 @@ FAILURES = {
 """What ranks wait for is told of those of all nodes."""
 
 
+@pytest.mark.parametrize("mode", ["early", "strict"])
 @pytest.mark.parametrize(("ranks", "nodes"), [(2, TWO_NODES), (5, THREE_NODES)], ids=["1+1", "2+2+1"])
-def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes):
-    ended = mpiexec(ranks, PROGRAMS / "same_as_mpi.py", "early", env=nodes, timeout=120)
+def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes, mode):
+    ended = mpiexec(ranks, PROGRAMS / "same_as_mpi.py", mode, env=nodes, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
-def test_random_programs_have_the_same_schedule_each_time(mpiexec):
-    ended = mpiexec(3, PROGRAMS / "same_schedule.py", "2", env=TWO_NODES, timeout=120)
+@pytest.mark.parametrize(("mode", "programs"), [("early", "2"), ("strict", "1")])
+def test_random_programs_have_the_same_schedule_each_time(mpiexec, mode, programs):
+    ended = mpiexec(3, PROGRAMS / "same_schedule.py", programs, mode, env=TWO_NODES, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
-@pytest.mark.parametrize("case", ["deadlock", "mismatch", "truncated", "left", "full"])
+@pytest.mark.parametrize("case", [*FAILURES, "deadlock:strict", "left:strict"])
 def test_a_failure_is_told(mpiexec, case):
     ended = mpiexec(3, PROGRAMS / "wrong.py", case, "1" if case == "truncated" else "0", env=TWO_NODES)
-    assert FAILURES[case] in ended.out, ended.err
+    assert FAILURES[case.partition(":")[0]] in ended.out, ended.err
 
 
-@pytest.mark.parametrize(("ranks", "victim"), [(3, 1), (5, 3)], ids=["leader", "other"])
-def test_a_rank_that_is_killed_on_another_node_is_named(tmp_path, monkeypatch, ranks, victim):
+def test_a_strobe_sender_that_leaves_with_an_error_ends_the_others(mpiexec):
+    ended = mpiexec(3, PROGRAMS / "wrong.py", "abandoned", "1", env=TWO_NODES)
+    assert "and other ranks have left" in ended.out, ended.err
+
+
+@pytest.mark.parametrize("mode", ["", ":strict"], ids=["early", "strict"])
+@pytest.mark.parametrize(("ranks", "victim"), [(2, 0), (3, 1), (5, 3)], ids=["sender", "leader", "other"])
+def test_a_rank_that_is_killed_on_another_node_is_named(tmp_path, monkeypatch, ranks, victim, mode):
     for name, value in TWO_NODES.items():
         monkeypatch.setenv(name, value)
     command = [beside_python("mpiexec"), "-n", str(ranks), *unseen_until(tmp_path / "said"), sys.executable]
-    command += [str(PROGRAMS / "wrong.py"), "killed", "0", str(tmp_path / "said")]
+    command += [str(PROGRAMS / "wrong.py"), f"killed{mode}", str((victim + 1) % 2), str(tmp_path / "said")]
     subprocess.run(command, capture_output=True, timeout=60, check=False)
     said = f"RankDiedError: rank {victim} of the coscheduled communicator ended and did not free it"
     assert (tmp_path / "said").read_text().startswith(said)
 
 
-def test_what_is_not_supported_is_refused(mpiexec):
-    ended = mpiexec(2, PROGRAMS / "same_as_mpi.py", "strict", env=TWO_NODES)
-    assert "strict slices between 2 nodes are not supported" in ended.err
+def test_strobes_that_come_before_a_node_has_ended_the_slice_are_counted(mpiexec):
+    ended = mpiexec(3, PROGRAMS / "late_node.py", env=TWO_NODES)
+    late, retries, length = map(int, ended.out.split())
+    assert (late >= 12, retries >= 10, length > 1_000_000) == (True, True, True), ended.err
+    assert "warning: more than 1 % of the time slices of 1000 µs came late, so from slice " in ended.err

@@ -120,16 +120,20 @@ typedef struct pse_bcs_slice {
     uint32_t ncollmsm; /* collective operations scheduled */
     uint32_t bpts; /* blocked ranks */
     uint32_t timed; /* 1: the slice began at its time; 0: because a rank blocked */
+    /* strobes before this slice's that found the exchange of the one before not over on all nodes */
+    uint32_t usrdem;
+    uint32_t usrmsm; /* those that found its scheduling not over on all nodes */
 } pse_bcs_slice;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_bcs_slice) == 96 && offsetof(pse_bcs_slice, slice) == 0 &&
+_Static_assert(sizeof(pse_bcs_slice) == 104 && offsetof(pse_bcs_slice, slice) == 0 &&
                offsetof(pse_bcs_slice, epoch) == 8 && offsetof(pse_bcs_slice, begin) == 16 &&
                offsetof(pse_bcs_slice, getts) == 24 && offsetof(pse_bcs_slice, gtdem) == 32 &&
                offsetof(pse_bcs_slice, gtmsm) == 40 && offsetof(pse_bcs_slice, gtts) == 48 &&
                offsetof(pse_bcs_slice, late) == 56 && offsetof(pse_bcs_slice, length) == 64 &&
                offsetof(pse_bcs_slice, np2pdem) == 72 && offsetof(pse_bcs_slice, np2pmsm) == 76 &&
                offsetof(pse_bcs_slice, ncolldem) == 80 && offsetof(pse_bcs_slice, ncollmsm) == 84 &&
-               offsetof(pse_bcs_slice, bpts) == 88 && offsetof(pse_bcs_slice, timed) == 92,
+               offsetof(pse_bcs_slice, bpts) == 88 && offsetof(pse_bcs_slice, timed) == 92 &&
+               offsetof(pse_bcs_slice, usrdem) == 96 && offsetof(pse_bcs_slice, usrmsm) == 100,
                "pse_bcs_slice as NumPy has it");
 #endif
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace pse::coschedule
 {
@@ -39,12 +40,49 @@ bool Protocol::can_decide() const
     return has_testers();
 }
 
-NodeState Protocol::begin_nodes(std::vector<std::string> &messages)
+void Protocol::strobe_nodes(uint64_t deadline)
 {
-    run_slice(0); // What computing ranks have posted takes part.
     Shared &shared = s_.shared();
+    if (shared.stage == Stage::over && !shared.due) {
+        shared.due = deadline;
+        return platform_.nodes();
+    }
+    (shared.stage == Stage::scheduling ? shared.usrmsm : shared.usrdem)++;
+    shared.timed++;
+    shared.late++;
+    if (shared.pace.falls_behind(shared.pace.length) && s_.options().adapted)
+        shared.pace.lengthen(deadline);
+    platform_.strobe();
+}
+
+// Strict slices have the number, the length and the lateness that the sender of strobes says.
+void Protocol::follow(const NodeState &strobe)
+{
+    Shared &shared = s_.shared();
+    node_slice_.slice = strobe.slice;
+    node_slice_.late = strobe.late;
+    node_slice_.timed = 1;
+    shared.pace = {strobe.length, platform_.now(), strobe.slice};
+    shared.timed++;
+    shared.late += shared.pace.is_late(strobe.late);
+}
+
+NodeState Protocol::begin_nodes(std::vector<std::string> &messages, const NodeState *strobe)
+{
+    Shared &shared = s_.shared();
+    uint64_t deadline = std::exchange(shared.due, 0);
+    bool counts = s_.options().strict && deadline;
+    node_slice_ = {};
+    node_slice_.slice = counts ? shared.pace.slice_at(deadline) : shared.slice + 1;
+    node_slice_.usrdem = std::exchange(shared.usrdem, 0);
+    node_slice_.usrmsm = std::exchange(shared.usrmsm, 0);
+    shared.wanted = 0;
+    if (strobe)
+        follow(*strobe);
+    worked_ = begin(node_slice_, deadline);
     messages.assign(s_.options().nodes, {});
-    NodeState state{shared.slice + 1, shared.told_nodes, shared.blocked, shared.left, is_quiescent(), 0};
+    NodeState state{node_slice_.slice, shared.told_nodes, shared.pace.length,         node_slice_.late,
+                    shared.blocked,    shared.left,       is_quiescent() && !worked_, 0};
     for (uint64_t one = 0; one < shared.told_nodes; one++)
         write(s_.records()[one], messages);
     shared.told_nodes = shared.urgent = 0;
@@ -103,14 +141,13 @@ void Protocol::take(const Record &record, const std::string &message, size_t &at
     one.awaited = 0;
     std::memcpy(s_.payload(record.index), message.data() + at, s_.payload_bytes(one));
     at += s_.payload_bytes(one);
-    pse_bcs_slice unused{};
     if (one.kind == PSE_BCS_KIND_COLLECTIVE)
-        join(record.index, unused);
+        join(record.index, node_slice_);
     else
         s_.push(s_.rank(static_cast<uint32_t>(one.peer)).arrivals, record.index);
 }
 
-void Protocol::end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages)
+bool Protocol::end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages)
 {
     Shared &shared = s_.shared();
     uint64_t records = 0, slice = 0;
@@ -127,16 +164,22 @@ void Protocol::end_nodes(const std::vector<NodeState> &states, const std::vector
     shared.slice = slice; // A checkpoint's is restored on one node before it is on others.
     shared.promised = 0;
     shared.elsewhere = blocked - states[s_.options().node].blocked;
+    node_slice_.slice = slice;
+    hears_ = true;
     for (size_t node = 0; node < states.size(); node++)
         if (states[node].records || (settles && !decides))
             apply(messages[node]);
+    hears_ = false;
+    note_exchange(node_slice_);
     if (settles && !decides)
         fail(left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
     else if (settles)
         decide();
     else if (quiescent == states.size())
         shared.reported = 0; // What came may let something go on.
-    run_slice(0);
+    schedule(node_slice_);
+    note_slice(node_slice_);
+    return worked_ || records;
 }
 
 std::string Protocol::waits() const

@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "clock.h"
 #include "shared_memory.hpp"
+#include "strobe_timer.hpp"
 
 namespace pse::coschedule
 {
@@ -86,30 +88,60 @@ void NodeThread::take_part()
     announce_failure();
     if (s_.rank(s_.options().leader).left)
         say_farewell();
-    auto came = [](const auto &messages) { return !messages.empty(); };
     while (!protocol_.has_failed()) {
-        if (!begun_ && (protocol_.wants_nodes() || std::any_of(came_.begin(), came_.end(), came)))
+        if (!begun_ && may_begin())
             begin();
         if (!begun_ || !is_complete())
             break;
         end();
     }
+    ask_for_strobe();
     announce_failure();
+}
+
+bool NodeThread::may_begin() const
+{
+    if (protocol_.is_strobed())
+        return is_sender() ? s_.shared().due != 0 : !came_[0].empty();
+    auto came = [](const auto &messages) { return !messages.empty(); };
+    return protocol_.wants_nodes() || std::any_of(came_.begin(), came_.end(), came);
+}
+
+// In the slice that is under way it is too late.
+void NodeThread::ask_for_strobe()
+{
+    if (begun_ || !protocol_.is_strobed() || protocol_.has_failed() || !protocol_.wants_strobe())
+        return;
+    if (gone_[0])
+        return s_.shared().blocked ? protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none) : void();
+    if (is_sender())
+        protocol_.call_strobe();
+    else if (!std::exchange(asked_, true))
+        link_.post(0, want, {});
 }
 
 void NodeThread::begin()
 {
-    if (std::find(gone_.begin(), gone_.end(), true) != gone_.end())
-        return protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
+    if (std::find(gone_.begin(), gone_.end(), true) != gone_.end()) {
+        s_.shared().due = 0;
+        return s_.shared().blocked ? protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none) : void();
+    }
     std::vector<std::string> messages;
     states_.assign(s_.options().nodes, {});
     begun_at_ = pse_clock();
     NodeState &mine = states_[s_.options().node];
-    mine = protocol_.begin_nodes(messages);
+    bool follows = s_.options().strict && !is_sender();
+    NodeState strobe = follows ? part_of<NodeState>(came_[0].front()) : NodeState{};
+    mine = protocol_.begin_nodes(messages, follows ? &strobe : nullptr);
     for (uint32_t node = 0; node < s_.options().nodes; node++)
         if (node != s_.options().node)
             link_.post(node, slice, bytes_of(mine) + messages[node]);
     begun_ = true;
+    asked_ = false;
+    if (is_sender() && s_.options().strict) {
+        under_way_ = s_.options().nodes;
+        s_.shared().stage = Stage::exchange;
+    }
 }
 
 bool NodeThread::is_complete() const
@@ -131,9 +163,30 @@ void NodeThread::end()
         came_[node].pop_front();
     }
     begun_ = false;
+    bool worked = protocol_.end_nodes(states_, messages);
+    if (s_.options().strict)
+        return end_strict(worked);
     s_.shared().timed++;
     s_.shared().late += pse_clock() - begun_at_ > s_.options().slice;
-    protocol_.end_nodes(states_, messages);
+}
+
+// The sender goes on for some slices, so that what is posted soon after needs not ask for one.
+void NodeThread::end_strict(bool worked)
+{
+    if (!is_sender())
+        return link_.post(0, over, {});
+    s_.shared().stage = Stage::scheduling;
+    count_over();
+    idle_ = worked ? 0 : idle_ + 1;
+    if (protocol_.needs_strobe() || idle_ < linger)
+        protocol_.call_strobe();
+}
+
+// The next slice may begin when all nodes have ended this one.
+void NodeThread::count_over()
+{
+    if (--under_way_ == 0)
+        s_.shared().stage = Stage::over;
 }
 
 void NodeThread::tell_all(Kind kind, const std::string &bytes)
@@ -181,6 +234,12 @@ void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
         place(bytes);
     } else if (kind == failure) {
         hear_failure(bytes);
+    } else if (kind == want) {
+        Guard guard(lock_);
+        protocol_.call_strobe();
+    } else if (kind == over) {
+        Guard guard(lock_);
+        count_over();
     } else {
         parting_[node] = true;
     }

@@ -4,6 +4,9 @@
 // have come, the slice is over, on every node with the same outcome.  So the first message is the strobe, the
 // last one the microstrobe, and there are no slices while nobody wants one.  Large messages go meanwhile:
 // who receives one asks the node that has it for a piece in each slice.
+//
+// Strict slices begin by node 0's message only, which its sender of strobes has it send at a boundary: other
+// nodes tell node 0 that they want a slice, and when they have ended it.
 #pragma once
 
 #include <atomic>
@@ -24,7 +27,7 @@ class NodeThread final : private Link::Receiver
     void stop();
 
   private:
-    enum Kind : uint32_t { slice, failure, farewell, request, piece };
+    enum Kind : uint32_t { slice, failure, farewell, request, piece, want, over };
     struct Request {
         uint32_t fetch, owner;
         uint64_t address, bytes, done;
@@ -36,8 +39,16 @@ class NodeThread final : private Link::Receiver
     void message(uint32_t node, uint32_t kind, const std::string &bytes) override;
     void lost(uint32_t node) override;
     void take_part();
+    bool is_sender() const
+    {
+        return s_.options().node == 0;
+    }
+    bool may_begin() const;
+    void ask_for_strobe();
     void begin();
     void end();
+    void end_strict(bool worked);
+    void count_over();
     bool is_complete() const;
     void announce_failure();
     void hear_failure(const std::string &bytes);
@@ -57,6 +68,9 @@ class NodeThread final : private Link::Receiver
     std::vector<bool> parting_, gone_;
     std::vector<NodeState> states_;
     bool begun_ = false, failure_told_ = false, farewell_told_ = false;
+    bool asked_ = false;     // For a strobe, since the last one.
+    uint32_t under_way_ = 0; // Strict slices: nodes that haven't ended it.
+    uint32_t idle_ = 0;      // Strict slices in which there was nothing to do.
     uint64_t begun_at_ = 0;
     std::atomic<bool> stopping_{false};
 };

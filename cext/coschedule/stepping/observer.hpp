@@ -11,8 +11,6 @@
 namespace pse::coschedule
 {
 
-constexpr uint64_t unlimited = UINT64_MAX; // Slices: as many as come.
-
 // Tell the stepper that a variable of the environment names of this segment, none of whose slices may begin
 // until it says so; without a stepper all may.
 void announce(Segment &segment);

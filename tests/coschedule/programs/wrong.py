@@ -1,4 +1,7 @@
-"""What can go wrong: one case for each word on the command line; what is told goes to the output."""
+"""What can go wrong: one case for each word on the command line; what is told goes to the output.
+
+``deadlock:strict`` is the case in strict slices.
+"""
 
 import os
 import signal
@@ -138,8 +141,8 @@ def together(comm):
     comm.Barrier()
 
 
-case = sys.argv[1]
-comm = bcs.Comm(world, table=50)
+case, _, mode = sys.argv[1].partition(":")
+comm = bcs.Comm(world, table=50, mode=mode or "early")
 try:
     globals()[case](comm)
     if case not in ("left", "abandoned"):

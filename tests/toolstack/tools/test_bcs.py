@@ -95,6 +95,13 @@ def test_sums_have_the_same_bits_in_strict_slices(stacked):
     assert (ended.code, ended.out) == (0, "same bits\n"), ended.err
 
 
+def test_sums_have_the_same_bits_in_strict_slices_of_two_nodes(monkeypatch, stacked):
+    for name, value in TWO_NODES.items():
+        monkeypatch.setenv(name, value)
+    ended = stacked(3, f"{BCS}argument mode strict\n", str(PROGRAMS / "bcs.py"), "sums")
+    assert (ended.code, ended.out) == (0, "same bits\n"), ended.err
+
+
 HEAT = Path(__file__).parents[3] / "programs" / "heat.coven"
 
 

@@ -199,10 +199,11 @@ static bool is_true_everywhere(int flag)
     return flag != 0;
 }
 
-/* Where slices begin at their time only, the machine must keep it. */
-static bool is_slice_kept(const pse_bcs_end *end, char *reason, size_t room)
+/* Where slices begin at their time only, the machines must keep it. */
+static bool is_slice_kept(const pse_bcs_end *end, bool leads, char *reason, size_t room)
 {
-    const uint64_t shortest = settings.strict ? pse_bcs_end_shortest_slice(end) : 0;
+    uint64_t shortest = settings.strict && leads ? pse_bcs_end_shortest_slice(end) : 0;
+    PMPI_Allreduce(MPI_IN_PLACE, &shortest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     snprintf(
         reason, room,
         "`argument slice %g`: this machine begins slices too late for that; the shortest that works is %g µs",
@@ -217,8 +218,6 @@ void pse_bcs_layer_begin(void)
     pse_bcs_end *end = NULL;
     struct placement place = find_ranks();
     const int rank = place.rank;
-    if (place.nodes > 1 && settings.strict)
-        refuse(rank, "`argument mode strict`: strict slices between nodes are not supported%s", "");
     settings.ranks = (uint32_t)place.ranks;
     settings.leader = (uint32_t)rank;
     settings.nodes = place.node;
@@ -231,7 +230,7 @@ void pse_bcs_layer_begin(void)
         end = pse_bcs_end_open(&files, (uint32_t)rank, reason, sizeof reason);
     if (!is_true_everywhere(end != NULL))
         refuse(rank, "ranks can't share memory: %s", reason);
-    if (!is_true_everywhere(rank != 0 || is_slice_kept(end, reason, sizeof reason)))
+    if (!is_slice_kept(end, place.rank_beside == 0, reason, sizeof reason))
         refuse(rank, "%s", reason);
     snprintf(reason, sizeof reason, "a connection was refused or not answered");
     if (place.nodes > 1 && !is_true_everywhere(connect_nodes(end, &place, reason, sizeof reason)))

@@ -1,0 +1,21 @@
+"""Slices of nodes that begin by strobes, in every order of steps: none is early, nothing waits for ever."""
+
+import pytest
+from pse_testing.state_search import Violation, search
+from pse_testing.strobe_model import BUGS, Model
+
+
+def states(posts, bug=None):
+    model = Model(posts, bug)
+    return search(model.initial(), model.steps, model.wrong)
+
+
+@pytest.mark.parametrize("posts", [(2, 0), (0, 2), (2, 2), (0, 1, 1), (1, 0, 2)])
+def test_every_order_of_steps_ends_with_all_posted_in_a_slice(posts):
+    assert 20 < states(posts) < 300_000
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(bug):
+    with pytest.raises(Violation):
+        states((2, 2) if bug != BUGS[0] else (1, 1, 1), bug)
