@@ -12,6 +12,7 @@
 
 #include "engine.hpp"
 #include "python_errors.hpp"
+#include "reports/deadlock_text.hpp"
 #include "stepping/observer.hpp"
 
 namespace py = pybind11;
@@ -375,22 +376,27 @@ std::vector<std::pair<uint64_t, uint64_t>> paced(uint64_t length, const std::vec
     return found;
 }
 
-// What the ranks were waiting for when the layer failed: kind, rank, peer, tag, operation, bytes of each
-// descriptor. A rank with a full table waits for no descriptor: its peer is the rank itself.
-py::list awaited(const Engine &engine)
+// Rank, operation and bytes of each collective operation that is under way.
+py::list collectives(const Engine &engine)
 {
     const Segment &segment = engine.segment();
     py::list found;
-    for (uint32_t rank = 0; rank < segment.options().ranks; rank++)
-        if (segment.rank(rank).waits == Wait::room)
-            found.append(py::make_tuple(-1, rank, rank, 0, 0, 0));
     for (uint32_t index = 0; index < segment.options().ranks * segment.options().table; index++) {
         const Descriptor &one = segment.descriptor(index);
-        if (one.state == State::posted || one.state == State::exchanged)
-            found.append(py::make_tuple(static_cast<int>(one.kind), one.owner, one.peer, one.tag,
-                                        static_cast<int>(one.operation), one.bytes));
+        if (one.kind == PSE_BCS_KIND_COLLECTIVE &&
+            (one.state == State::posted || one.state == State::exchanged))
+            found.append(py::make_tuple(one.owner, static_cast<int>(one.operation), one.bytes));
     }
     return found;
+}
+
+// Why no rank can go on; the names are those of collective operations, by their numbers.
+std::string deadlock(const Engine &engine, const std::vector<std::string> &collectives)
+{
+    std::vector<const char *> names{nullptr};
+    for (const std::string &name : collectives)
+        names.push_back(name.c_str());
+    return deadlock_text(engine.segment(), names.data());
 }
 
 // What is under way in a layer: kind, owner, peer, tag, operation, bytes, how many operations and collective
@@ -543,7 +549,8 @@ PYBIND11_MODULE(_coschedule, module)
                  const Shared &shared = engine.segment().shared();
                  return py::make_tuple(shared.failure.load(), shared.culprit, shared.other);
              })
-        .def("awaited", &awaited)
+        .def("collectives", &collectives)
+        .def("deadlock_text", &deadlock)
         .def("totals", &totals)
         .def("slices",
              [](Engine &engine) {
@@ -566,6 +573,9 @@ PYBIND11_MODULE(_coschedule, module)
         .def("set_sequence", &Engine::set_sequence)
         .def("unreceived", &unreceived)
         .def("restore", &restore);
+    module.def("message_text", [](int kind, int32_t peer, int32_t tag) {
+        return message_text(static_cast<pse_bcs_kind>(kind), peer, tag);
+    });
     py::class_<Observer>(module, "Observer")
         .def(py::init<pid_t, int>())
         .def("state", &state)

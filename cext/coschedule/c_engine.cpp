@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "engine.hpp"
+#include "reports/deadlock_text.hpp"
 
 using namespace pse::coschedule;
 
@@ -23,8 +23,6 @@ struct pse_bcs_end {
 
 namespace
 {
-
-constexpr size_t shown = 8; // The most ranks whose waits a message lists.
 
 template <class... Arguments> pse_bcs_end *make(char *reason, size_t room, Arguments... arguments)
 {
@@ -51,56 +49,6 @@ Context context_of(const pse_bcs_envelope &given)
     return {given.context, given.label, given.synchronous};
 }
 
-std::string operation_of(const Descriptor &one, const char *const *labels)
-{
-    if (one.label)
-        return labels[one.label];
-    const char *verb = one.kind == PSE_BCS_KIND_SEND      ? "Send to "
-                       : one.kind == PSE_BCS_KIND_RECEIVE ? "Recv from "
-                                                          : "Probe from ";
-    std::string who = one.peer == any ? "any rank" : "rank " + std::to_string(one.peer);
-    return verb + who + (one.tag == any ? "" : " with tag " + std::to_string(one.tag));
-}
-
-// What each rank waits for: the first of its operations that are under way.
-std::map<uint32_t, std::string> waits_of(const Segment &segment, const char *const *labels)
-{
-    std::map<uint32_t, std::string> waits;
-    for (uint32_t rank = 0; rank < segment.options().ranks; rank++)
-        if (segment.rank(rank).waits == Wait::room)
-            waits[rank] =
-                "a call that has no room (its operations under way fill the table: wait for some of them)";
-    std::map<uint32_t, uint64_t> least;
-    for (uint32_t index = 0; index < segment.options().ranks * segment.options().table; index++) {
-        const Descriptor &one = segment.descriptor(index);
-        bool under_way = (one.state == State::posted || one.state == State::exchanged) && !one.sent;
-        auto known = least.find(one.owner);
-        if (!under_way || segment.rank(one.owner).waits == Wait::room ||
-            (known != least.end() && known->second < one.sequence))
-            continue;
-        least[one.owner] = one.sequence;
-        waits[one.owner] = operation_of(one, labels);
-    }
-    return waits;
-}
-
-std::string deadlock(const Segment &segment, const char *const *labels)
-{
-    std::map<uint32_t, std::string> waits = waits_of(segment, labels);
-    std::string text = "deadlock: ";
-    size_t count = 0, last = std::min(waits.size(), shown + 1);
-    for (const auto &[rank, operation] : waits) {
-        if (++count > shown)
-            break;
-        text += count == 1 ? "" : count == last ? " and " : ", ";
-        text += "rank " + std::to_string(rank) + " in " + operation;
-    }
-    if (waits.size() > shown)
-        text += " and " + std::to_string(waits.size() - shown) + " more ranks";
-    return text + (segment.shared().failure.load() == PSE_BCS_FAILURE_LEFT ? ", and other ranks have left"
-                                                                           : ", and no rank can go on");
-}
-
 std::string failure_of(const Segment &segment, const char *const *labels)
 {
     const Shared &shared = segment.shared();
@@ -108,7 +56,7 @@ std::string failure_of(const Segment &segment, const char *const *labels)
     std::string who = shared.culprit == none ? "a rank" : "rank " + std::to_string(shared.culprit);
     if (failure == PSE_BCS_FAILURE_DEAD)
         return who + " ended and did not call MPI_Finalize, in slice " + std::to_string(shared.slice);
-    return deadlock(segment, labels);
+    return deadlock_text(segment, labels);
 }
 
 } // namespace

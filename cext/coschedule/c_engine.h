@@ -19,7 +19,6 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define PSE_BCS_ANY (-1)
-#define PSE_BCS_NOTHING UINT32_MAX
 
 typedef struct pse_bcs_end pse_bcs_end;
 
@@ -68,7 +67,7 @@ void pse_bcs_end_begin(pse_bcs_end *end);
 bool pse_bcs_end_has_slowed(const pse_bcs_end *end, char *text, size_t room);
 void pse_bcs_end_close(pse_bcs_end *end); /* When all ranks have come to their end. */
 
-/* Each gives an operation, or nothing if the layer has failed. */
+/* Each gives an operation, or PSE_BCS_NONE if the layer has failed. */
 uint32_t pse_bcs_end_send(pse_bcs_end *end, const void *data, uint64_t bytes,
                           const struct pse_bcs_envelope *to);
 uint32_t pse_bcs_end_receive(pse_bcs_end *end, void *data, uint64_t bytes,

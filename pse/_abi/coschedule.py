@@ -14,7 +14,7 @@ DEFAULT_SLICE = 500000  # ns of a time slice if nothing else is said.
 DEFAULT_FAR_SLICE = 1000000  # The same on several nodes.
 # What moves of a message in each ns of a slice at most: a core copies that in half the time, roughly.
 BYTES_PER_NS = 6
-NONE = 0xFFFFFFFF  # No rank, descriptor, operation.
+NONE = 0xFFFFFFFF  # No rank, descriptor, operation, event.
 # Variable of the environment: the socket of the stepper that ranks tell of their layers.
 STEPPER = "PSE_BCS_STEP"
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.

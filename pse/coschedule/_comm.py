@@ -23,7 +23,7 @@ from pse._abi.coschedule import (
 from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, meaning_of, pieces_of, span_of
 from pse.coschedule._checkpoint import is_due, read, write
 from pse.coschedule._errors import failure_of
-from pse.coschedule._layer import make_engine, nodes_of
+from pse.coschedule._layer_setup import make_engine, nodes_of
 from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
 from pse.coschedule._requests import Outcomes, Request, check_pieces, fill
 from pse.coschedule._slices import slice_length

@@ -1,18 +1,13 @@
 """What can go wrong in the layer, in words: who waits for what, who died, whose calls don't fit together."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from pse._abi.coschedule import NONE, Collective, DescriptorKind, Failure
-from pse.coschedule._coschedule import Engine
+from pse.coschedule._coschedule import Engine, message_text
 from pse.errors import RunError
-from pse.text import count_text, list_text, size_text
+from pse.text import size_text
 
-_ANY: Final = -1
-_FULL: Final = -1
-"""Instead of a descriptor's kind: the rank has none left."""
-_SHOWN: Final = 8
-"""The most ranks whose waits a message lists."""
+_NAMES: Final = [one.name.capitalize() for one in Collective]
 
 
 class CommunicationError(RunError):
@@ -75,52 +70,37 @@ class TruncationError(RunError):
 
 def operation_text(kind: int, peer: int, tag: int, operation: int) -> str:
     """Say what a rank has posted, as programs spell it."""
-    if kind == _FULL:
-        return "a call that has no room (its operations under way fill the table: wait for some of them)"
     if kind == DescriptorKind.COLLECTIVE:
-        return Collective(operation).name.capitalize()
-    verb, preposition = {
-        DescriptorKind.SEND: ("Send", "to"),
-        DescriptorKind.RECEIVE: ("Recv", "from"),
-        DescriptorKind.PROBE: ("Probe", "from"),
-    }[DescriptorKind(kind)]
-    who = "any rank" if peer == _ANY else f"rank {peer}"
-    return f"{verb} {preposition} {who}" + ("" if tag == _ANY else f" with tag {tag}")
-
-
-def _waits_text(awaited: Sequence[tuple[int, int, int, int, int, int]]) -> str:
-    first: dict[int, str] = {}
-    for kind, owner, peer, tag, operation, _ in awaited:
-        first.setdefault(owner, operation_text(kind, peer, tag, operation))
-    shown = [f"rank {rank} in {text}" for rank, text in sorted(first.items())[:_SHOWN]]
-    more = len(first) - len(shown)
-    return list_text([*shown, *([count_text(more, "more rank")] if more > 0 else [])], "and")
+        return _NAMES[operation]
+    return message_text(kind, peer, tag)
 
 
 def failure_of(engine: Engine) -> CommunicationError:
     """Say why the layer has failed."""
     code, culprit, other = engine.failure()
-    awaited = engine.awaited()
     if code == Failure.DEAD:
-        slice = engine.totals()["slices"]
-        who = f"rank {culprit}" if culprit != NONE else "a rank"
-        return RankDiedError(
-            f"{who} of the coscheduled communicator ended and did not free it, in slice {slice}",
-            help="look for what ended its process: an error above, a signal, or no memory left",
-        )
+        return _death(culprit, engine.totals()["slices"])
     if code == Failure.MISMATCH:
-        calls = {
-            owner: f"{Collective(operation).name.capitalize()} of {size_text(size)}"
-            for kind, owner, _, _, operation, size in awaited
-            if kind == DescriptorKind.COLLECTIVE
-        }
-        said = " and ".join(f"rank {one} in {calls.get(one, 'another')}" for one in sorted((culprit, other)))
-        return MismatchError(
-            f"collective operations don't fit together: {said}",
-            help="all ranks call the same operations in the same order, with the same root, size and type",
-        )
-    why = "and other ranks have left" if code == Failure.LEFT else "and no rank can go on"
+        return _mismatch(engine, culprit, other)
     return DeadlockError(
-        f"deadlock: {_waits_text(awaited)}, {why}",
-        help="compare what each waits for with what its peer sends",
+        engine.deadlock_text(_NAMES), help="compare what each waits for with what its peer sends"
+    )
+
+
+def _death(rank: int, slice: int) -> RankDiedError:
+    who = f"rank {rank}" if rank != NONE else "a rank"
+    return RankDiedError(
+        f"{who} of the coscheduled communicator ended and did not free it, in slice {slice}",
+        help="look for what ended its process: an error above, a signal, or no memory left",
+    )
+
+
+def _mismatch(engine: Engine, *ranks: int) -> MismatchError:
+    calls = {
+        owner: f"{_NAMES[operation]} of {size_text(size)}" for owner, operation, size in engine.collectives()
+    }
+    said = " and ".join(f"rank {one} in {calls.get(one, 'another')}" for one in sorted(ranks))
+    return MismatchError(
+        f"collective operations don't fit together: {said}",
+        help="all ranks call the same operations in the same order, with the same root, size and type",
     )

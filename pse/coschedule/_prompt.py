@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pse._abi.coschedule import NONE, Collective, DescriptorKind, Failure
 from pse.coschedule._errors import operation_text
-from pse.coschedule._layers import Match, Operation, RankState, State, waiting_for
+from pse.coschedule._layer_observation import Match, Operation, RankState, State, waiting_for
 from pse.coschedule._stepper import Break, Slice, Stepper
 from pse.errors import UsageError
 from pse.runtime.supervise import print_error

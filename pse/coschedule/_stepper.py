@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pse._abi.coschedule import STEPPER, DescriptorKind
-from pse.coschedule._layers import Layer, Listener, Match, Operation, State, layers_of, waiting_for
+from pse.coschedule._layer_observation import Layer, Listener, Match, Operation, State, layers_of, waiting_for
 from pse.errors import UsageError
 from pse.runtime.supervise import Backoff
 

@@ -120,10 +120,6 @@ class Liveness:
         """Tags whose version after the statement the thread may still read."""
         return self.threads[thread].after[statement]
 
-    def live_at_entry(self, block: int, thread: ThreadKey) -> Tags:
-        """Tags that the thread may still read once it has entered a block."""
-        return self.threads[thread].entry[block]
-
     def live_at_head(self, statement: int, thread: ThreadKey) -> Tags:
         """Tags that the thread may still read where a loop decides about one more iteration."""
         return self.threads[thread].head[statement]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pse import bcs
-from pse.coschedule import _layer
+from pse.coschedule import _layer_setup
 from pse.coschedule._coschedule import paced, shortest_slice
 from pse.errors import UsageError
 
@@ -52,11 +52,11 @@ def test_the_shortest_slice_that_works_is_half_left_by_late_strobes(lateness):
 
 
 def test_what_is_too_short_for_the_machine_is_told_with_what_works():
-    _layer._check_pace(500_000, 500_000)
+    _layer_setup._check_pace(500_000, 500_000)
     with pytest.raises(
         UsageError, match="of 250 µs are too short for this machine: the shortest that works is 500"
     ):
-        _layer._check_pace(250_000, 500_000)
+        _layer_setup._check_pace(250_000, 500_000)
 
 
 @pytest.mark.mpi

@@ -355,7 +355,7 @@ def test_liveness_is_what_reachability_says(random: ResolvedProgram) -> None:
             if isinstance(step.statement, For | While | If):
                 assert live.live_at_head(step.id, thread) == reference.tags_at(("head", step.id)), step
         for block in live.walk.blocks:
-            assert live.live_at_entry(block.id, thread) == reference.tags_at(("entry", block.id)), block
+            assert live.threads[thread].entry[block.id] == reference.tags_at(("entry", block.id)), block
 
 
 # ---------------------------------------------------------------- reference 2: execution of paths
@@ -463,7 +463,7 @@ class Simulation:
             if isinstance(node, For):
                 self.newest[node.counter] = next(self.versions)
                 for key in self.held:
-                    if node.counter in self.live.live_at_entry(body, key):
+                    if node.counter in self.live.threads[key].entry[body]:
                         self.take(key, node.counter)
             self.block(body)
             if isinstance(node, For) and node.inflight:

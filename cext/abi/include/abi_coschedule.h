@@ -12,7 +12,7 @@
 
 /* What moves of a message in each ns of a slice at most: a core copies that in half the time, roughly. */
 #define PSE_BCS_BYTES_PER_NS 6
-#define PSE_BCS_NONE 0xffffffffu /* No rank, descriptor, operation. */
+#define PSE_BCS_NONE 0xffffffffu /* No rank, descriptor, operation, event. */
 
 /* Variable of the environment: the socket of the stepper that ranks tell of their layers. */
 #define PSE_BCS_STEPPER "PSE_BCS_STEP"

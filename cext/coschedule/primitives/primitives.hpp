@@ -16,13 +16,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "abi_coschedule.h"
+
 namespace pse::coschedule
 {
 
 enum class Comparison : uint32_t { at_least, less, equal, unequal };
 enum class Tested : uint32_t { signalled, unsignalled, interrupted };
 
-constexpr uint32_t no_event = UINT32_MAX;
+constexpr uint32_t no_event = PSE_BCS_NONE;
 
 // A global variable is 8 bytes long and lies at a multiple of 8.
 using Variable = int64_t;

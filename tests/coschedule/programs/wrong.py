@@ -6,13 +6,13 @@
 import os
 import signal
 import sys
-from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 
 from pse import bcs
 from pse.errors import PseError, RunError
+from pse.files import replace_file
 
 world = MPI.COMM_WORLD
 rank, ranks = world.rank, world.size
@@ -151,7 +151,7 @@ except PseError as error:
     if rank == int(sys.argv[2]):
         said = f"{type(error).__name__}: {error}\nhelp: {error.help}"
         # The process manager may lose what ranks print when one of them is killed.
-        Path(sys.argv[3]).write_text(said) if sys.argv[3:] else print(said)
+        replace_file(sys.argv[3], said.encode()) if sys.argv[3:] else print(said)
         if case == "killed":
             os._exit(0)  # MPI_Finalize would wait for the killed rank.
     elif case == "killed":

@@ -96,7 +96,7 @@ bool pse_bcs_layer_wait(const uint32_t *operations, size_t count, enum pse_bcs_w
 
 uint32_t pse_bcs_layer_posted(uint32_t operation)
 {
-    if (operation == PSE_BCS_NOTHING)
+    if (operation == PSE_BCS_NONE)
         fail();
     return operation;
 }

@@ -30,17 +30,16 @@ void pse_call_site_lock(pthread_mutex_t *mutex)
 static bool describe_frame(const struct pse_python_api *python, void *frame, char *text)
 {
     enum { MOST = PSE_CALL_SITE_TEXT - 16 };
-    void *code = python->code(frame), *file = python->attribute(code, "co_filename");
-    const char *path = file ? python->text(file) : NULL;
-    const bool own = path && strstr(path, "/mpi4py/") != NULL;
-    const size_t length = path ? strlen(path) : 0;
-    if (path && !own)
+    void *code = python->code(frame);
+    char *path = pse_python_text(python, code, "co_filename", "");
+    const bool found = path && path[0] && !strstr(path, "/mpi4py/");
+    const size_t length = found ? strlen(path) : 0;
+    if (found)
         snprintf(text, PSE_CALL_SITE_TEXT, "%s%s:%d", length > MOST ? "…" : "",
                  length > MOST ? path + length - MOST : path, python->line(frame));
-    if (file)
-        python->forget(file);
+    free(path);
     python->forget(code);
-    return path && !own;
+    return found;
 }
 
 static void take_python(char *text)
@@ -54,12 +53,8 @@ static void take_python(char *text)
     }
     const int state = python->ensure();
     void *frame = python->frame(), *owned = NULL;
-    while (frame && !describe_frame(python, frame, text)) {
-        frame = python->back(frame);
-        if (owned)
-            python->forget(owned);
-        owned = frame;
-    }
+    while (frame && !describe_frame(python, frame, text))
+        frame = pse_python_caller(python, frame, &owned);
     if (owned)
         python->forget(owned);
     python->release(state);

@@ -3,6 +3,7 @@
 #define PSE_TOOL_MEMORY_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* So many bytes, all zero. */
 void *pse_tool_memory(size_t bytes);
@@ -12,5 +13,9 @@ void *pse_tool_more_memory(void *old, size_t bytes);
 
 /* A copy of a text. */
 char *pse_tool_text(const char *text);
+
+/* Write a text of any length: `*text`, to be freed, and `*size` are valid once the stream is closed. */
+FILE *pse_tool_open_text(char **text, size_t *size);
+void pse_tool_close_text(FILE *stream);
 
 #endif

@@ -14,24 +14,11 @@
 
 /* Python */
 
-static char *python_text(const struct pse_python_api *python, void *object, const char *attribute,
-                         const char *otherwise)
-{
-    void *value = python->attribute(object, attribute);
-    const char *text = value ? python->text(value) : NULL;
-    char *copy = strdup(text ? text : otherwise);
-    if (!text)
-        python->clear_error();
-    if (value)
-        python->forget(value);
-    return copy;
-}
-
 /* Name a frame of Python: "file:line function". */
 static char *name_python(const struct pse_python_api *python, void *code, int line)
 {
-    char *file = python_text(python, code, "co_filename", "?"),
-         *function = python_text(python, code, "co_qualname", "?"), *name;
+    char *file = pse_python_text(python, code, "co_filename", "?"),
+         *function = pse_python_text(python, code, "co_qualname", "?"), *name;
     if (asprintf(&name, "%s:%d %s", file, line, function) < 0)
         name = NULL;
     free(file), free(function);
@@ -45,20 +32,16 @@ static void find_python_frames(struct profile_frames *frames, int depth)
     if (!python)
         return;
     int state = python->ensure();
-    void *frame = python->frame(), *back = NULL;
-    for (; frame && frames->count < depth; frame = back) {
+    void *frame = python->frame(), *owned = NULL;
+    for (; frame && frames->count < depth; frame = pse_python_caller(python, frame, &owned)) {
         int i = frames->count++;
         frames->code[i] = python->code(frame);
         frames->line[i] = python->line(frame);
         frames->key[i] = (uint64_t)(uintptr_t)frames->code[i] ^ ((uint64_t)python->place(frame) << 44);
         python->forget(frames->code[i]); /* the frame holds it, and its function that */
-        void *next = python->back(frame);
-        if (back)
-            python->forget(back);
-        back = next;
     }
-    if (back)
-        python->forget(back);
+    if (owned)
+        python->forget(owned);
     frames->python = frames->count > 0;
     python->release(state);
 }

@@ -35,7 +35,7 @@ static double *program_time, mpi_time;
 static char *tell(size_t *size, uint64_t began, const char *const routine_names[])
 {
     char *text = NULL;
-    FILE *file = open_memstream(&text, size);
+    FILE *file = pse_tool_open_text(&text, size);
     fprintf(file, "%" PRIu64 "\t%" PRIu64 "\n", pse_clock() - began, pse_profile_lost);
     for (int i = 0; pse_profile_sites && i < SITES; i++) {
         const struct profile_site *s = &pse_profile_sites[i];
@@ -47,7 +47,7 @@ static char *tell(size_t *size, uint64_t began, const char *const routine_names[
             fprintf(file, "%s%s", k ? ";" : "", s->frames.name[k] ? s->frames.name[k] : "?");
         fputc('\n', file);
     }
-    fclose(file);
+    pse_tool_close_text(file);
     return text;
 }
 
@@ -146,14 +146,14 @@ static void resolve_all(void)
 {
     for (int i = 0; i < merged_count; i++) {
         size_t size;
-        FILE *text = open_memstream(&table[i].place, &size);
+        FILE *text = pse_tool_open_text(&table[i].place, &size);
         char *frames = table[i].frames, *next = frames;
         for (char *frame; (frame = strsep(&next, ";"));) {
             char *place = resolve(frame);
             fprintf(text, "%s%s", frame == frames ? "" : " < ", place ? place : "?");
             free(place);
         }
-        fclose(text);
+        pse_tool_close_text(text);
     }
 }
 

@@ -13,12 +13,8 @@
 static bool is_running(const struct pse_python_api *python, const void *wanted)
 {
     void *frame = python->frame(), *owned = NULL;
-    while (frame && frame != wanted) {
-        frame = python->back(frame);
-        if (owned)
-            python->forget(owned);
-        owned = frame;
-    }
+    while (frame && frame != wanted)
+        frame = pse_python_caller(python, frame, &owned);
     if (owned)
         python->forget(owned);
     return frame != NULL;

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "python/python_regions.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,41 +19,22 @@ bool pse_trace_find_python(void)
 {
     struct pse_trace_python *api = &pse_trace_python;
     python = pse_python_api();
-    const struct {
-        const char *name;
-        void **function;
-    } needed[] = {{"PyInterpreterState_Get", (void **)&api->interpreter},
-                  {"Py_CompileString", (void **)&api->compile},
-                  {"PyEval_EvalCode", (void **)&api->run},
-                  {"PyDict_New", (void **)&api->new_dict},
-                  {"PyDict_GetItemString", (void **)&api->item},
-                  {"PyDict_SetItemString", (void **)&api->set_item},
-                  {"PyCFunction_NewEx", (void **)&api->new_function},
-                  {"PyImport_GetModuleDict", (void **)&api->modules},
-                  {"PyErr_Fetch", (void **)&api->fetch_error},
-                  {"PyErr_Restore", (void **)&api->restore_error},
-                  {"PyLong_AsLong", (void **)&api->as_long},
-                  {"_Py_NoneStruct", &api->none}};
-    bool found = python != NULL;
-    for (size_t i = 0; found && i < sizeof needed / sizeof *needed; i++)
-        found = (*needed[i].function = dlsym(RTLD_DEFAULT, needed[i].name)) != NULL;
-    return found;
+    const struct pse_python_symbol needed[] = {{"PyInterpreterState_Get", (void **)&api->interpreter},
+                                               {"Py_CompileString", (void **)&api->compile},
+                                               {"PyEval_EvalCode", (void **)&api->run},
+                                               {"PyDict_New", (void **)&api->new_dict},
+                                               {"PyDict_GetItemString", (void **)&api->item},
+                                               {"PyDict_SetItemString", (void **)&api->set_item},
+                                               {"PyCFunction_NewEx", (void **)&api->new_function},
+                                               {"PyImport_GetModuleDict", (void **)&api->modules},
+                                               {"PyErr_Fetch", (void **)&api->fetch_error},
+                                               {"PyErr_Restore", (void **)&api->restore_error},
+                                               {"PyLong_AsLong", (void **)&api->as_long},
+                                               {"_Py_NoneStruct", &api->none}};
+    return python && pse_python_find(needed, sizeof needed / sizeof *needed);
 }
 
 /* Names */
-
-/* A text of an object, to be freed; "" if there is none. */
-static char *text_of(void *object, const char *attribute)
-{
-    void *value = object ? python->attribute(object, attribute) : NULL;
-    const char *text = value ? python->text(value) : NULL;
-    char *copy = strdup(text ? text : "");
-    if (!text)
-        python->clear_error();
-    if (value)
-        python->forget(value);
-    return copy;
-}
 
 static int first_line(void *code)
 {
@@ -68,7 +48,8 @@ static int first_line(void *code)
 /* The folder of a module that is loaded, with a slash at its end. */
 static char *folder_of(const char *module)
 {
-    char *file = text_of(pse_trace_python.item(pse_trace_python.modules(), module), "__file__");
+    void *loaded = pse_trace_python.item(pse_trace_python.modules(), module);
+    char *file = pse_python_text(python, loaded, "__file__", "");
     char *slash = file ? strrchr(file, '/') : NULL;
     if (slash)
         slash[1] = '\0';
@@ -103,7 +84,8 @@ static bool is_join(const char *file, const char *name)
 
 static struct trace_region *define(void *code)
 {
-    char *file = text_of(code, "co_filename"), *name = text_of(code, "co_qualname");
+    char *file = pse_python_text(python, code, "co_filename", ""),
+         *name = pse_python_text(python, code, "co_qualname", "");
     const char *slash = file ? strrchr(file, '/') : NULL;
     struct trace_region *region = NULL;
     if (file && name) {

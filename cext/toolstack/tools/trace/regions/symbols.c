@@ -189,7 +189,10 @@ static char *command_for(const char *object, const unsigned long offsets[], unsi
     for (unsigned i = 0; i < count; i++)
         fprintf(text, " %#lx", offsets[i]);
     fputs(" 2>/dev/null", text);
-    fclose(text);
+    if (fclose(text) != 0) {
+        free(command);
+        return NULL;
+    }
     return command;
 }
 
