@@ -14,8 +14,9 @@ returned.  A routine named on its own line takes that line's code, else the patt
     int MPI_Send(const void *buf, …) {
         TOOL_ENTER(MPI_Send) before; int returned = CALL; after; TOOL_LEAVE(MPI_Send) return returned; }
 
-The tool defines both macros before it includes the file.  ``NUMBER_MPI_Send`` numbers the routines, from 0
-to ``ROUTINES - 1``, and ``routine_names`` has their names.  Variadic routines and those that don't return an
+The tool defines both macros before it includes the file, and may define ``TOOL_CALL(call)``, which then
+stands for calls that the list doesn't replace.  ``NUMBER_MPI_Send`` numbers the routines, from 0 to
+``ROUTINES - 1``, and ``routine_names`` has their names.  Variadic routines and those that don't return an
 error code (MPI_Pcontrol, MPI_Wtime, the conversions of handles) are never wrapped.
 
 Imports nothing that has to be installed: tools are also built before pse is (cext/toolstack/tools).
@@ -82,7 +83,7 @@ def _wrapper(prototype: Prototype, entry: _Entry) -> str:
     code = [
         f"TOOL_ENTER({name})",
         _statement(entry.before),
-        f"int returned = {entry.call or default};",
+        f"int returned = {entry.call or f'TOOL_CALL({default})'};",
         _statement(entry.after),
         f"TOOL_LEAVE({name})",
         "return returned;",
@@ -125,4 +126,5 @@ def wrappers(header: Header, annotated: str, exported: Collection[str] | None = 
     tables = (
         f"enum {{\n    {numbers}\n}};\n\nstatic const char *const routine_names[] = {{\n    {names}\n}};\n"
     )
-    return "\n".join([head + tables, *(_wrapper(*one) for one in chosen)])
+    calls = "\n#ifndef TOOL_CALL\n#define TOOL_CALL(call) call\n#endif\n"
+    return "\n".join([head + tables + calls, *(_wrapper(*one) for one in chosen)])

@@ -91,6 +91,15 @@ def check_requests(trace, rank, sends, posted, received):
     assert len(received) - len(of_receives) == 2  # MPI_Mrecv has no request.
 
 
+def test_all_that_a_call_tells_after_it_has_the_time_of_its_end(traced):
+    events = traced(1).events(0)
+    told = np.flatnonzero(np.isin(events["type"], [EventType.MPI_RECEIVE, EventType.MPI_COLLECTIVE_END]))
+    following = np.minimum(told + 1, len(events) - 1)
+    is_last = events["type"][following] == EventType.REGION_LEAVE
+    assert is_last.sum() == 8
+    assert events["time"][told[is_last]].tolist() == events["time"][following[is_last]].tolist()
+
+
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_collective_operations_say_root_and_bytes(traced, ranks):
     trace = traced(ranks)

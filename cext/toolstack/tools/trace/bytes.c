@@ -5,7 +5,7 @@
 
 #include "tool_memory.h"
 
-_Thread_local struct sized_type pse_trace_last_type = {MPI_DATATYPE_NULL, 0};
+struct sized_type pse_trace_last_type = {MPI_DATATYPE_NULL, 0};
 
 uint64_t pse_trace_size_of(MPI_Datatype datatype)
 {

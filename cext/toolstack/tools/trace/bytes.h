@@ -17,8 +17,8 @@ struct sized_type {
 
 #pragma GCC visibility push(hidden)
 
-/* The one that this thread has asked for last. */
-extern _Thread_local struct sized_type pse_trace_last_type;
+/* The one that was asked for last; the lock is held. */
+extern struct sized_type pse_trace_last_type;
 
 /* The bytes of an element; 0 for what is not a type. */
 uint64_t pse_trace_size_of(MPI_Datatype datatype);

@@ -5,19 +5,17 @@
 
 void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm)
 {
-    if (!pse_trace_recorder)
+    if (!pse_trace_is_writing())
         return;
-    pse_trace_lock();
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_BEGIN, operation, pse_trace_place(on, root), 0,
+    pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COLLECTIVE_BEGIN, operation, pse_trace_place(on, root), 0,
                   pse_pair(on->number, 0));
-    pse_trace_unlock();
 }
 
 void pse_trace_collective_ends(uint16_t operation, const struct trace_communicator *moving,
                                uint64_t sent_bytes, uint64_t bytes)
 {
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_END, operation, sent_bytes, bytes,
+    pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COLLECTIVE_END, operation, sent_bytes, bytes,
                   pse_pair(moving->number, 0));
 }
 

@@ -1,7 +1,7 @@
 /* Collective operations of a trace; blocking ones have request 0.
  *
  * The lock is held and the recorder is there whenever these functions are called, but for
- * `pse_trace_collective_begins`, which is called before MPI is.
+ * `pse_trace_collective_begins` where nothing is recorded.
  */
 #ifndef PSE_TRACE_COLLECTIVES_H
 #define PSE_TRACE_COLLECTIVES_H

@@ -53,7 +53,7 @@ static void put_rows(uint16_t type, uint16_t flags, uint32_t number, const int *
         uint32_t row[4] = {PSE_NONE, PSE_NONE, PSE_NONE, PSE_NONE};
         for (int i = first; i < count && i < first + 4; i++)
             row[i - first] = pse_trace_or_none(ranks[i]);
-        pse_trace_put(pse_clock(), type, flags, pse_pair(number, (uint32_t)first), pse_pair(row[0], row[1]),
+        pse_trace_put(pse_trace_now, type, flags, pse_pair(number, (uint32_t)first), pse_pair(row[0], row[1]),
                       pse_pair(row[2], row[3]));
     }
 }
@@ -84,7 +84,7 @@ static uint32_t parent_number(MPI_Comm parent)
 
 void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct trace_communicator *made)
 {
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_COMMUNICATOR, made->flags,
+    pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COMMUNICATOR, made->flags,
                   pse_pair(made->number, parent_number(parent)),
                   pse_pair(made->identity[0], made->identity[1]),
                   pse_pair((uint32_t)made->members, (uint32_t)made->place));
@@ -158,13 +158,16 @@ static void agree(MPI_Comm comm, struct trace_communicator *made)
 
 void pse_trace_communicator_made(MPI_Comm comm, MPI_Comm parent)
 {
-    if (comm == MPI_COMM_NULL || !pse_trace_recorder)
+    pse_trace_let_go();
+    if (comm == MPI_COMM_NULL || !pse_trace_begin_records())
         return;
-    pse_trace_lock();
     struct trace_communicator *made = pse_trace_number_communicator(comm, ++communicator_count);
     pse_trace_unlock();
     agree(comm, made);
-    pse_trace_lock();
+    if (!pse_trace_begin_records()) {
+        free(made);
+        return;
+    }
     pse_trace_know_communicator(comm, made);
     pse_trace_put_communicator(comm, parent, made);
     pse_trace_unlock();
@@ -194,14 +197,14 @@ void pse_trace_communicator_named(MPI_Comm comm, const char *name)
 {
     uint32_t number = pse_trace_communicator_of(comm)->number;
     if (*name)
-        pse_recorder_text(pse_trace_recorder, PSE_TEXT_COMMUNICATOR, number, name);
+        pse_recorder_text_at(pse_trace_recorder, pse_trace_now, PSE_TEXT_COMMUNICATOR, number, name);
 }
 
 void pse_trace_communicator_freed(MPI_Comm comm)
 {
     struct trace_communicator *gone = pse_handle_take(&pse_trace_communicators, PSE_HANDLE(comm));
     if (gone)
-        pse_trace_put(pse_clock(), PSE_EVENT_MPI_COMMUNICATOR_FREE, 0, pse_pair(gone->number, 0), 0, 0);
+        pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COMMUNICATOR_FREE, 0, pse_pair(gone->number, 0), 0, 0);
     free(gone);
 }
 

@@ -12,7 +12,7 @@
  * communicator is marked, and is each rank's own.
  *
  * The lock is held and the recorder is there whenever these functions are called, but for
- * `pse_trace_communicator_made`, which waits for others.
+ * `pse_trace_communicator_made`, which waits for others, and lets the lock go.
  */
 #ifndef PSE_TRACE_COMMUNICATORS_H
 #define PSE_TRACE_COMMUNICATORS_H

@@ -8,20 +8,38 @@
 
 static struct pse_handle_table requests, messages;
 static uint32_t request_count;
-static _Thread_local char this_thread; /* by its address */
 
 struct probed_message {
     struct pse_handle_node node;
     MPI_Comm comm;
 };
 
+/* Entries that are free for others: calloc and free would take longer than all else that is recorded of a
+ * message. */
+static struct pse_handle_node *spare_requests, *spare_messages;
+
+static void *new_entry(struct pse_handle_node **spare, size_t size)
+{
+    struct pse_handle_node *entry = *spare;
+    if (!entry)
+        return pse_tool_memory(size);
+    *spare = entry->next;
+    return memset(entry, 0, size);
+}
+
+static void end_entry(struct pse_handle_node **spare, struct pse_handle_node *entry)
+{
+    if (!entry)
+        return;
+    entry->next = *spare;
+    *spare = entry;
+}
+
 void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes)
 {
-    pse_trace_lock();
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_SEND, mode, bytes,
+    pse_trace_put(pse_trace_now, PSE_EVENT_MPI_SEND, mode, bytes,
                   pse_pair(pse_trace_place(on, partner), (uint32_t)tag), pse_pair(on->number, 0));
-    pse_trace_unlock();
 }
 
 /* What a status says of a message: it was received, or a probe found it. */
@@ -35,7 +53,7 @@ static void put_found(uint16_t type, uint64_t at, uint32_t first_partner, const 
 #else
     PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
 #endif
-    pse_trace_put(pse_clock(), type, 0, bytes < 0 ? 0 : (uint64_t)bytes,
+    pse_trace_put(pse_trace_now, type, 0, bytes < 0 ? 0 : (uint64_t)bytes,
                   pse_pair(first_partner + (uint32_t)status->MPI_SOURCE, (uint32_t)status->MPI_TAG), at);
 }
 
@@ -61,20 +79,18 @@ void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status)
 
 void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
 {
-    struct probed_message *message = handle == MPI_MESSAGE_NO_PROC ? NULL : calloc(1, sizeof *message);
-    if (!message)
+    if (handle == MPI_MESSAGE_NO_PROC)
         return;
+    struct probed_message *message = new_entry(&spare_messages, sizeof *message);
     message->comm = comm;
     pse_handle_add(&messages, PSE_HANDLE(handle), message);
 }
 
 MPI_Comm pse_trace_message_taken(MPI_Message handle)
 {
-    pse_trace_lock();
     struct probed_message *message = pse_handle_take(&messages, PSE_HANDLE(handle));
     MPI_Comm comm = message ? message->comm : MPI_COMM_WORLD;
-    free(message);
-    pse_trace_unlock();
+    end_entry(&spare_messages, (struct pse_handle_node *)message);
     return comm;
 }
 
@@ -83,7 +99,7 @@ MPI_Comm pse_trace_message_taken(MPI_Message handle)
 static struct trace_request *request_of(MPI_Request handle)
 {
     struct trace_request *first = pse_handle_find(&requests, PSE_HANDLE(handle)), *own = first;
-    while (own && own->thread != &this_thread)
+    while (own && own->thread != pse_trace_holder)
         own = (struct trace_request *)own->node.next;
     if (!own || own == first)
         return first;
@@ -95,9 +111,9 @@ static struct trace_request *request_of(MPI_Request handle)
 
 struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
 {
-    struct trace_request *made = pse_tool_memory(sizeof *made);
+    struct trace_request *made = new_entry(&spare_requests, sizeof *made);
     made->kind = kind;
-    made->thread = &this_thread;
+    made->thread = pse_trace_holder;
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     made->communicator = on->number;
     made->first_partner = (uint32_t)on->first_partner;
@@ -222,12 +238,12 @@ void pse_trace_request_cancelled(MPI_Request handle)
     if (!request)
         return;
     request->cancelled = true;
-    pse_trace_put(pse_clock(), PSE_EVENT_MPI_REQUEST_CANCEL, 0, 0, 0, at(request));
+    pse_trace_put(pse_trace_now, PSE_EVENT_MPI_REQUEST_CANCEL, 0, 0, 0, at(request));
 }
 
 void pse_trace_request_forgotten(MPI_Request handle)
 {
-    free(pse_handle_take(&requests, PSE_HANDLE(handle)));
+    end_entry(&spare_requests, pse_handle_take(&requests, PSE_HANDLE(handle)));
 }
 
 /* Completions. */
@@ -268,14 +284,14 @@ static void put_completion(struct trace_request *request, const MPI_Status *stat
     if (undone)
         return;
     if (request->kind & SENDS)
-        pse_trace_put(pse_clock(), PSE_EVENT_MPI_SEND_COMPLETE, 0, 0, 0, at(request));
+        pse_trace_put(pse_trace_now, PSE_EVENT_MPI_SEND_COMPLETE, 0, 0, 0, at(request));
     if (request->kind & RECEIVES) {
         const MPI_Status found = status_of_receive(request, status);
         put_found(PSE_EVENT_MPI_RECEIVE, at(request), request->first_partner, &found);
     }
     if (request->kind & COLLECTS)
-        pse_trace_put(pse_clock(), PSE_EVENT_MPI_COLLECTIVE_END, request->mode, request->bytes, request->room,
-                      at(request));
+        pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COLLECTIVE_END, request->mode, request->bytes,
+                      request->room, at(request));
     if (request->kind & MAKES_COMMUNICATOR)
         communicator_done(request);
 }
@@ -297,7 +313,7 @@ void pse_trace_not_completed(int count, const MPI_Request handles[])
     for (int i = 0; i < count; i++) {
         struct trace_request *request = handles[i] == MPI_REQUEST_NULL ? NULL : request_of(handles[i]);
         if (request && request->number)
-            pse_trace_put(pse_clock(), PSE_EVENT_MPI_REQUEST_TEST, 0, 0, 0, at(request));
+            pse_trace_put(pse_trace_now, PSE_EVENT_MPI_REQUEST_TEST, 0, 0, 0, at(request));
     }
 }
 

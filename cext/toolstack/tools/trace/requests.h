@@ -4,8 +4,8 @@
  * waits and tests keep a snapshot of what they were given, and have statuses of their own where the program
  * wants none.
  *
- * The lock is held and the recorder is there whenever these functions are called, but for `pse_trace_sent`,
- * which is called before MPI is, and `pse_trace_message_taken`.
+ * The lock is held and the recorder is there whenever these functions are called, but for `pse_trace_sent`
+ * and `pse_trace_message_taken` where nothing is recorded.
  */
 #ifndef PSE_TRACE_REQUESTS_H
 #define PSE_TRACE_REQUESTS_H
@@ -24,7 +24,7 @@ enum { /* kinds of requests */ SENDS = 1, RECEIVES = 2, COLLECTS = 4, MAKES_COMM
 
 struct trace_request {
     struct pse_handle_node node;
-    const void *thread; /* that made it */
+    pthread_t thread; /* that made it */
     uint32_t number, communicator;
     uint32_t first_partner; /* of the communicator */
     int kind;
@@ -116,7 +116,7 @@ void pse_trace_some_completed(int count, const int indices[], const struct pse_r
 /* A blocking send is about to be made. */
 static inline void pse_trace_sent(struct trace_end send)
 {
-    if (pse_trace_recorder && send.partner != MPI_PROC_NULL)
+    if (pse_trace_is_writing() && send.partner != MPI_PROC_NULL)
         pse_trace_put_send(send.comm, send.mode, send.partner, send.tag, send.bytes);
 }
 

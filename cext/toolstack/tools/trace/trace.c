@@ -9,7 +9,8 @@
  *
  * Order: enter, then what the call does, then leave.  Starts are written after the call, when their request
  * is known, with the time of the enter.  Unless the program asks for MPI_THREAD_SINGLE, a lock keeps records
- * whole, and the file says which thread its events are of.
+ * whole, and the file says which thread its events are of.  A call looks at the clock and takes the lock
+ * twice: for what is recorded before MPI has it, and for what is recorded after that.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -51,10 +52,10 @@ static void name_routine(unsigned number, uint64_t time)
     pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION, number, routine_names[number]);
 }
 
-__attribute__((always_inline)) static inline uint64_t enter(unsigned number)
+/* A call of a routine, from where and with which frame of its wrapper.  The lock is held until MPI is called,
+ * if anything is recorded. */
+__attribute__((noinline, hot)) static uint64_t enter(unsigned number, const void *site, const char *frame)
 {
-    const void *site = __builtin_return_address(0);
-    const char *frame = __builtin_frame_address(0);
     if (!pse_trace_recorder) {
         first_site = site;
         first_frame = frame;
@@ -62,22 +63,21 @@ __attribute__((always_inline)) static inline uint64_t enter(unsigned number)
     }
     pse_trace_check_python_frames();
     const uint32_t callers = pse_trace_finds_callers ? pse_trace_callers_of(site, frame, 0) : 0;
-    pse_trace_lock();
-    uint64_t now = pse_clock();
+    if (!pse_trace_begin_records())
+        return pse_clock();
     if (__builtin_expect(!named[number], 0))
-        name_routine(number, now);
-    pse_trace_put(now, PSE_EVENT_REGION_ENTER, 0, number, callers, 0);
-    pse_trace_unlock();
-    return now;
+        name_routine(number, pse_trace_now);
+    pse_trace_put(pse_trace_now, PSE_EVENT_REGION_ENTER, 0, number, callers, 0);
+    return pse_trace_now;
 }
 
-static inline void leave(unsigned number, uint64_t entered, int returned)
+/* After what else is recorded of the call, if anything is. */
+__attribute__((noinline, hot)) static void leave(unsigned number, uint64_t entered, int returned)
 {
-    if (pse_trace_recorder) {
-        pse_trace_lock();
-        pse_trace_put(pse_clock(), PSE_EVENT_REGION_LEAVE, 0, number, entered, (uint64_t)(int64_t)returned);
-        pse_trace_unlock();
-    }
+    if (!pse_trace_is_writing() && !pse_trace_begin_records())
+        return;
+    pse_trace_put(pse_trace_now, PSE_EVENT_REGION_LEAVE, 0, number, entered, (uint64_t)(int64_t)returned);
+    pse_trace_unlock();
 }
 
 /* The directory. */
@@ -105,7 +105,7 @@ static void choose_directory(char *path, size_t room)
 static void forget_in_child(void)
 {
     pse_trace_recorder = NULL;
-    pse_trace_is_writing = false;
+    pse_trace_holder = 0;
     pthread_mutex_init(&pse_trace_mutex, NULL);
 }
 
@@ -194,6 +194,7 @@ static void trace_close(void)
 /* Before MPI goes: what needs MPI to be let go. */
 static void trace_finishes(void)
 {
+    pse_trace_let_go();
     pse_trace_unhook_compiled();
     pse_trace_end_clocks();
     if (pse_trace_job_group != MPI_GROUP_NULL)
@@ -217,13 +218,11 @@ TOOL_PUBLIC __attribute__((destructor)) void pse_tool_end(void)
 
 enum { NO_ROOT = -1 };
 
-/* Code of wrappers (trace.def): after a call that succeeded, with the lock; `...` are the bytes sent and
- * received. */
+/* Code of wrappers (trace.def): after a call that succeeded, with the lock, which `leave` lets go; `...` are
+ * the bytes sent and received. */
 #define SUCCEEDED(code)                                                                                      \
-    if (pse_trace_recorder && returned == MPI_SUCCESS) {                                                     \
-        pse_trace_lock();                                                                                    \
+    if (returned == MPI_SUCCESS && pse_trace_begin_records()) {                                              \
         code;                                                                                                \
-        pse_trace_unlock();                                                                                  \
     }
 #define BEGIN(operation, root) pse_trace_collective_begins(PSE_COLLECTIVE_##operation, root, comm)
 #define END(operation, ...)                                                                                  \
@@ -237,6 +236,8 @@ enum { NO_ROOT = -1 };
     SUCCEEDED(struct trace_communicator *moving = pse_trace_communicator_of(comm); (void)moving;             \
               pse_trace_collective_made(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request))
 
-#define TOOL_ENTER(name) uint64_t entered = enter(NUMBER_##name);
+#define TOOL_ENTER(name)                                                                                     \
+    uint64_t entered = enter(NUMBER_##name, __builtin_return_address(0), __builtin_frame_address(0));
+#define TOOL_CALL(call) (pse_trace_let_go(), call)
 #define TOOL_LEAVE(name) leave(NUMBER_##name, entered, returned);
 #include "trace_wrappers.c"

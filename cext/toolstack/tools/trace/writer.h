@@ -16,38 +16,46 @@ extern pse_recorder *pse_trace_recorder; /* NULL: not recording */
 extern bool pse_trace_threads;           /* events may be of several threads */
 extern pthread_mutex_t pse_trace_mutex;
 
-/* This thread is inside of the recorder: what a signal's handler calls is not recorded. */
-extern _Thread_local volatile bool pse_trace_is_writing;
+/* Who has the lock; 0: nobody.  Looked at instead of a variable of each thread, which takes a call to find.
+ */
+extern pthread_t pse_trace_holder;
 extern struct trace_thread *pse_trace_writer; /* whose events follow, if they aren't the calling thread's */
+/* The time of what is recorded until the lock is let go, since pse_trace_begin_records. */
+extern uint64_t pse_trace_now;
 
-/* With several threads times of a file still never go back: what a call tells when it has returned has the
- * time of its begin, and by then other threads may have recorded more.  What follows is said to be of this
- * thread.  The lock is held. */
-uint64_t pse_trace_in_order(uint64_t time);
+/* The functions for each call of MPI are not inline: after a program has computed, code comes from memory. */
+
+/* Take the lock and look at the clock; false, without the lock, if nothing is recorded. */
+bool pse_trace_begin_records(void);
+/* Record an event; the lock is held and the recorder is there.  With several threads times of a file still
+ * never go back: what a call tells when it has returned has the time of its begin, and by then other threads
+ * may have recorded more. */
+void pse_trace_put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a, uint64_t b, uint64_t c);
+/* Let the lock go if this thread has it. */
+void pse_trace_let_go(void);
+/* A thread ends, and another one may get its identity. */
+void pse_trace_forget_thread(void);
 
 #pragma GCC visibility pop
+
+/* Whether this thread has the lock: what a signal's handler calls then is not recorded. */
+static inline bool pse_trace_is_writing(void)
+{
+    return __atomic_load_n(&pse_trace_holder, __ATOMIC_RELAXED) == pthread_self();
+}
 
 static inline void pse_trace_lock(void)
 {
     if (pse_trace_threads)
         pthread_mutex_lock(&pse_trace_mutex);
-    pse_trace_is_writing = true;
+    __atomic_store_n(&pse_trace_holder, pthread_self(), __ATOMIC_RELAXED);
 }
 
 static inline void pse_trace_unlock(void)
 {
-    pse_trace_is_writing = false;
+    __atomic_store_n(&pse_trace_holder, (pthread_t)0, __ATOMIC_RELAXED);
     if (pse_trace_threads)
         pthread_mutex_unlock(&pse_trace_mutex);
-}
-
-/* Record an event; the lock is held and the recorder is there. */
-static inline void pse_trace_put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a, uint64_t b,
-                                 uint64_t c)
-{
-    if (pse_trace_threads)
-        time = pse_trace_in_order(time);
-    pse_recorder_add_at(pse_trace_recorder, time, type, flags, PSE_NONE, 0, a, b, c);
 }
 
 #endif

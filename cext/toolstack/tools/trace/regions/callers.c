@@ -207,5 +207,5 @@ uint32_t pse_trace_callers_of(const void *site, const char *frame, uint64_t time
     const void *named = innermost_named(thread);
     if (stack->site == site && stack->frame == frame && stack->named == named && is_still(stack))
         return stack->callers;
-    return pse_trace_is_writing ? 0 : look(stack, site, frame, named, time);
+    return pse_trace_is_writing() ? 0 : look(stack, site, frame, named, time);
 }

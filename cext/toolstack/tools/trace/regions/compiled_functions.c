@@ -22,7 +22,7 @@ static struct pse_region_hooks *hooks; /* of the preloaded object */
 
 static void enter_function(void *address)
 {
-    if (!pse_trace_recorder || pse_trace_is_writing)
+    if (!pse_trace_recorder || pse_trace_is_writing())
         return;
     pse_trace_end_callers();
     pse_trace_enter_region(pse_trace_define_function(address));
@@ -45,7 +45,7 @@ static struct trace_region *region_of(const struct pse_region *given)
 
 static void enter_named(const struct pse_region *given)
 {
-    if (pse_trace_recorder && !pse_trace_is_writing)
+    if (pse_trace_recorder && !pse_trace_is_writing())
         pse_trace_enter_named(region_of(given), __builtin_frame_address(0));
 }
 
@@ -53,7 +53,7 @@ static void enter_named(const struct pse_region *given)
 static void leave_named(const char *name)
 {
     const struct trace_thread *thread =
-        pse_trace_recorder && !pse_trace_is_writing ? pse_trace_this_thread() : NULL;
+        pse_trace_recorder && !pse_trace_is_writing() ? pse_trace_this_thread() : NULL;
     unsigned at = !thread ? 0 : thread->depth < thread->room ? thread->depth : thread->room;
     while (at-- > 0)
         if (strcmp(thread->frames[at].region->name, name) == 0) {

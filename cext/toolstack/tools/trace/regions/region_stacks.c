@@ -14,9 +14,15 @@ bool pse_trace_has_regions = true;
 
 static uint64_t too_deep, without_begin, closed, of_other_threads;
 
+static void end_thread(struct trace_thread *thread)
+{
+    pse_trace_close_thread(thread);
+    pse_trace_forget_thread();
+}
+
 int pse_trace_configure_regions(void)
 {
-    pse_trace_thread_ends = pse_trace_close_thread;
+    pse_trace_thread_ends = end_thread;
     return pse_tool_choose("functions", "yes", "no", &pse_trace_has_regions) ||
            pse_trace_configure_budget() || pse_trace_read_filter();
 }
@@ -73,7 +79,7 @@ bool pse_trace_may_record(const struct trace_region *region)
 
 static bool is_of_interest(const struct trace_region *region)
 {
-    return pse_trace_may_record(region) && !pse_trace_is_writing;
+    return pse_trace_may_record(region) && !pse_trace_is_writing();
 }
 
 static bool enter_region(struct trace_region *region, const void *stack)

@@ -16,7 +16,7 @@ static pthread_key_t ending;
 static void thread_ends(void *data)
 {
     struct trace_thread *thread = data;
-    if (pse_trace_thread_ends)
+    if (!is_alone && pse_trace_thread_ends)
         pse_trace_thread_ends(thread);
     pthread_mutex_lock(&list);
     thread->is_used = false;
