@@ -358,6 +358,7 @@ py::dict totals(const Engine &engine)
     found["late"] = shared.late;
     found["length"] = shared.pace.length;
     found["matches"] = shared.logged;
+    found["messages"] = shared.node_messages;
     return found;
 }
 

@@ -540,9 +540,12 @@ bool Protocol::wants_nodes() const
 
 void Protocol::settle()
 {
-    if (!s_.is_single()) {
+    if (!s_.is_single() && !s_.shared().cut_off.load()) {
         if (wants_nodes())
             platform_.nodes();
+    } else if (!s_.is_single()) {
+        if (s_.shared().blocked && is_quiescent())
+            fail(PSE_BCS_FAILURE_LEFT, none, none);
     } else if (is_quiescent() && !decide()) {
         fail(s_.shared().left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
     }

@@ -9,20 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "nodes/slice_tree.hpp"
 #include "segment.hpp"
 
 namespace pse::coschedule
 {
-
-// What a node tells all others in a slice, before its records.
-struct NodeState {
-    uint64_t slice;
-    uint64_t records;      // For any node.
-    uint64_t length, late; // ns; node 0: of slices, and how late this one began.
-    uint32_t blocked, left;
-    uint32_t quiescent; // All its ranks are blocked or have left.
-    uint32_t decides;   // Something goes on there if that is so on all nodes.
-};
 
 // What real ranks and simulated ones have in different ways: a clock, other nodes, and how somebody is woken.
 class Platform
@@ -79,11 +70,12 @@ class Protocol
     {
         return s_.shared().wanted || wants_nodes();
     }
-    // what this node has for each other one, and its own state, given what node 0 has said if that strobes;
-    NodeState begin_nodes(std::vector<std::string> &messages, const NodeState *strobe);
-    // and what all had for this one.  The states are in the order of nodes, as are messages.  Says whether
-    // there was anything to do.
-    bool end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages);
+    // what this node says, given what node 0 has said if that strobes;
+    SliceTree::Said begin_nodes(const NodeState *strobe);
+    // and what all have said; `mine` is this node's own state.  Says whether there was anything to do.
+    bool end_nodes(const NodeState &mine, const SliceTree::Said &all);
+    // Nothing comes from other nodes any more: whoever waits for that is told.
+    void cut_off();
     void call_nodes()
     {
         platform_.nodes();
@@ -150,7 +142,8 @@ class Protocol
     bool decide();
     bool can_decide() const;
     void tell(News news, uint32_t index, bool urgent);
-    void write(const Record &record, std::vector<std::string> &messages) const;
+    std::string write(const Record &record) const;
+    void apply_parcels(const std::string &parcels, bool waits);
     void take(const Record &record, const std::string &message, size_t &at);
     void count_down(Collective &operation);
     void note_slice(pse_bcs_slice &record);

@@ -157,13 +157,15 @@ struct Shared {
     uint64_t logged, recorded; // Decisions and slices so far.
     uint64_t timed, late;      // Slices that had a time; those of them that came late.
     // Several nodes:
-    int32_t caller;               // The leader's end of the pipe that wakes its thread for other nodes.
-    std::atomic<uint32_t> called; // It has been woken.
-    uint64_t told_nodes;          // How many records there are for other nodes.
-    uint32_t urgent;              // Somebody waits for them.
-    uint32_t reported;            // Others know that all ranks here are blocked, and nothing has changed.
-    uint32_t promised;            // They rely on it until the slice ends.
-    uint32_t elsewhere;           // Ranks of other nodes that were blocked in the last slice.
+    int32_t caller;                // The leader's end of the pipe that wakes its thread for other nodes.
+    std::atomic<uint32_t> called;  // It has been woken.
+    uint64_t told_nodes;           // How many records there are for other nodes.
+    uint32_t urgent;               // Somebody waits for them.
+    uint32_t reported;             // Others know that all ranks here are blocked, and nothing has changed.
+    uint32_t promised;             // They rely on it until the slice ends.
+    uint32_t elsewhere;            // Ranks of other nodes that were blocked in the last slice.
+    std::atomic<uint32_t> cut_off; // The leader's thread has ended: nothing comes from other nodes any more.
+    uint64_t node_messages;        // That this node has sent others for slices.
     // Those whose slices begin by strobes of node 0 only:
     uint32_t wanted;         // Somebody here needs one.
     uint64_t due;            // When the slice that is to begin had to, in ns; 0: there is none.

@@ -57,7 +57,7 @@ void Transfer::read_elsewhere(uint32_t rank, uint64_t address, void *into, uint6
     fetch.state.store(Fetch::asked);
     platform_.nodes();
     for (uint32_t state; (state = fetch.state.load()) != Fetch::done;) {
-        if (s_.shared().failure.load() != PSE_BCS_FAILURE_NONE)
+        if (s_.shared().failure.load() != PSE_BCS_FAILURE_NONE || s_.shared().cut_off.load())
             throw std::system_error(ECONNABORTED, std::generic_category(), "read another node's memory");
         futex_wait(fetch.state, state, look_interval);
     }

@@ -470,7 +470,8 @@ class Comm:
         dict
             ``slices``, ``epochs`` (how often all ranks were blocked: a function of the program alone),
             ``timed`` slices and those of them that were more than a tenth of a slice ``late``, the ``length``
-            of slices by now (ns), ``matches``.
+            of slices by now (ns), ``matches``, and the ``messages`` that this node has sent to others for
+            slices.
         """
         return self._engine.totals()
 

@@ -1,5 +1,6 @@
 """The coscheduled communicator does on several nodes what it does on one."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ FAILURES = {
     "mismatch": "collective operations don't fit together: rank 0 in Barrier of 0 B and rank",
     "truncated": "a message from rank 0 with tag 0 is longer than its buffer of 8 bytes",
     "left": "rank 0 in Recv from rank 1 and rank 2 in Recv from rank 1, and other ranks have left",
+    "gathered": "TruncationError: a rank has more for this one than there is room for in the buffer",
     "full": "rank 0 in a call that has no room (its operations under way fill the table",
 }
 """What ranks wait for is told of those of all nodes."""
@@ -37,6 +39,12 @@ def test_random_programs_have_the_same_schedule_each_time(mpiexec, mode, program
 def test_a_failure_is_told(mpiexec, case):
     ended = mpiexec(3, PROGRAMS / "wrong.py", case, "1" if case == "truncated" else "0", env=TWO_NODES)
     assert FAILURES[case.partition(":")[0]] in ended.out, ended.err
+
+
+@pytest.mark.parametrize("teller", [1, 2], ids=["other node", "same node"])
+def test_who_waits_for_a_leader_that_has_ended_is_told(mpiexec, teller):
+    ended = mpiexec(3, PROGRAMS / "wrong.py", "gathered", teller, env=TWO_NODES)
+    assert re.match(rf"DeadlockError: deadlock: .*rank {teller} in Barrier.*, and other", ended.out)
 
 
 def test_a_strobe_sender_that_leaves_with_an_error_ends_the_others(mpiexec):

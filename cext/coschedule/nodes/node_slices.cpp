@@ -6,7 +6,6 @@
 // is told when that is over.  So every node decides the same from the same information.
 #include "protocol.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -26,6 +25,14 @@ template <class Part> Part read(const std::string &message, size_t &at)
     std::memcpy(static_cast<void *>(&part), message.data() + at, sizeof part);
     at += sizeof part;
     return part;
+}
+
+std::string parcel(Parcel head, const std::string &text)
+{
+    std::string found;
+    head.bytes = text.size();
+    append(found, head);
+    return found + text;
 }
 
 } // namespace
@@ -67,7 +74,7 @@ void Protocol::follow(const NodeState &strobe)
     shared.late += shared.pace.is_late(strobe.late);
 }
 
-NodeState Protocol::begin_nodes(std::vector<std::string> &messages, const NodeState *strobe)
+SliceTree::Said Protocol::begin_nodes(const NodeState *strobe)
 {
     Shared &shared = s_.shared();
     uint64_t deadline = std::exchange(shared.due, 0);
@@ -80,36 +87,46 @@ NodeState Protocol::begin_nodes(std::vector<std::string> &messages, const NodeSt
     if (strobe)
         follow(*strobe);
     worked_ = begin(node_slice_, deadline);
-    messages.assign(s_.options().nodes, {});
-    NodeState state{node_slice_.slice, shared.told_nodes, shared.pace.length,         node_slice_.late,
-                    shared.blocked,    shared.left,       is_quiescent() && !worked_, 0};
+    SliceTree::Said said;
+    said.state = {node_slice_.slice, shared.told_nodes, shared.pace.length,         node_slice_.late,
+                  shared.blocked,    shared.left,       is_quiescent() && !worked_, 0};
     for (uint64_t one = 0; one < shared.told_nodes; one++)
-        write(s_.records()[one], messages);
+        said.parcels += write(s_.records()[one]);
     shared.told_nodes = shared.urgent = 0;
-    shared.reported = shared.promised = state.quiescent;
-    state.decides = state.quiescent && can_decide();
-    if (state.quiescent && !state.decides && !state.records)
-        for (std::string &message : messages)
-            message = waits(); // Perhaps it is a deadlock.
-    return state;
+    shared.reported = shared.promised = said.state.quiescent;
+    said.state.decides = said.state.quiescent && can_decide();
+    if (said.state.quiescent && !said.state.decides && !said.state.records)
+        said.parcels = parcel({s_.options().node, every_node, 1, 0, 0}, waits()); // Perhaps it is a deadlock.
+    return said;
 }
 
-void Protocol::write(const Record &record, std::vector<std::string> &messages) const
+// The parcel of a record, if it concerns another node.
+std::string Protocol::write(const Record &record) const
 {
     const Descriptor &one = s_.descriptor(record.index);
     bool posted = record.news == News::posted;
     // Who performed its part may have used the descriptor again.
     bool to_all = record.news == News::performed || one.kind == PSE_BCS_KIND_COLLECTIVE;
-    uint32_t to = to_all ? none : s_.rank(posted ? static_cast<uint32_t>(one.peer) : one.owner).node;
+    uint32_t to = to_all ? every_node : s_.rank(posted ? static_cast<uint32_t>(one.peer) : one.owner).node;
     std::string text;
     append(text, record);
     if (posted)
         append(text, one);
     if (posted)
         text.append(reinterpret_cast<const char *>(s_.payload(record.index)), s_.payload_bytes(one));
-    for (uint32_t node = 0; node < messages.size(); node++)
-        if (node != s_.options().node && (to_all || node == to))
-            messages[node] += text;
+    return parcel({s_.options().node, to, 0, 0, 0}, text);
+}
+
+void Protocol::apply_parcels(const std::string &parcels, bool waits)
+{
+    for (size_t at = 0; at < parcels.size();) {
+        auto head = read<Parcel>(parcels, at);
+        uint32_t here = s_.options().node;
+        bool is_for_here = head.to == here || (head.to == every_node && head.from != here);
+        if (is_for_here && (head.waits != 0) == waits)
+            apply(parcels.substr(at, head.bytes));
+        at += head.bytes;
+    }
 }
 
 void Protocol::apply(const std::string &message)
@@ -147,39 +164,35 @@ void Protocol::take(const Record &record, const std::string &message, size_t &at
         s_.push(s_.rank(static_cast<uint32_t>(one.peer)).arrivals, record.index);
 }
 
-bool Protocol::end_nodes(const std::vector<NodeState> &states, const std::vector<std::string> &messages)
+bool Protocol::end_nodes(const NodeState &mine, const SliceTree::Said &all)
 {
     Shared &shared = s_.shared();
-    uint64_t records = 0, slice = 0;
-    uint32_t quiescent = 0, decides = 0, blocked = 0, left = 0;
-    for (const NodeState &state : states) {
-        slice = std::max(slice, state.slice);
-        records += state.records;
-        quiescent += state.quiescent;
-        decides += state.decides;
-        blocked += state.blocked;
-        left += state.left;
-    }
-    bool settles = quiescent == states.size() && !records && blocked;
-    shared.slice = slice; // A checkpoint's is restored on one node before it is on others.
+    bool quiescent = all.state.quiescent == s_.options().nodes;
+    bool settles = quiescent && !all.state.records && all.state.blocked,
+         fails = settles && !all.state.decides;
+    shared.slice = all.state.slice; // A checkpoint's is restored on one node before it is on others.
     shared.promised = 0;
-    shared.elsewhere = blocked - states[s_.options().node].blocked;
-    node_slice_.slice = slice;
+    shared.elsewhere = all.state.blocked - mine.blocked;
+    node_slice_.slice = all.state.slice;
     hears_ = true;
-    for (size_t node = 0; node < states.size(); node++)
-        if (states[node].records || (settles && !decides))
-            apply(messages[node]);
+    apply_parcels(all.parcels, fails);
     hears_ = false;
     note_exchange(node_slice_);
-    if (settles && !decides)
-        fail(left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
+    if (fails)
+        fail(all.state.left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
     else if (settles)
         decide();
-    else if (quiescent == states.size())
+    else if (quiescent)
         shared.reported = 0; // What came may let something go on.
     schedule(node_slice_);
     note_slice(node_slice_);
-    return worked_ || records;
+    return worked_ || all.state.records;
+}
+
+void Protocol::cut_off()
+{
+    s_.shared().cut_off.store(1);
+    settle();
 }
 
 std::string Protocol::waits() const

@@ -55,8 +55,9 @@ using Guard = std::unique_lock<SegmentLock>;
 
 NodeThread::NodeThread(Segment &segment, Protocol &protocol, Link &link, uint32_t rank)
     : s_(segment), protocol_(protocol), link_(link), lock_(segment.shared(), protocol, rank),
-      came_(segment.options().nodes), requests_(segment.options().nodes), parting_(segment.options().nodes),
-      gone_(segment.options().nodes)
+      tree_(segment.options().node, segment.options().nodes,
+            [this](uint32_t node, uint32_t kind, const std::string &bytes) { post(node, kind, bytes); }),
+      requests_(segment.options().nodes), parting_(segment.options().nodes), gone_(segment.options().nodes)
 {
 }
 
@@ -76,6 +77,10 @@ void NodeThread::run()
         ask();
         busy = serve();
     }
+    {
+        Guard guard(lock_);
+        protocol_.cut_off();
+    }
     say_farewell();
     for (uint32_t node = 0; node < s_.options().nodes; node++)
         for (int left = farewell_ms; link_.queued(node) && left > 0; left--)
@@ -89,9 +94,9 @@ void NodeThread::take_part()
     if (s_.rank(s_.options().leader).left)
         say_farewell();
     while (!protocol_.has_failed()) {
-        if (!begun_ && may_begin())
+        if (!tree_.is_begun() && may_begin())
             begin();
-        if (!begun_ || !is_complete())
+        if (!tree_.is_over())
             break;
         end();
     }
@@ -102,22 +107,21 @@ void NodeThread::take_part()
 bool NodeThread::may_begin() const
 {
     if (protocol_.is_strobed())
-        return is_sender() ? s_.shared().due != 0 : !came_[0].empty();
-    auto came = [](const auto &messages) { return !messages.empty(); };
-    return protocol_.wants_nodes() || std::any_of(came_.begin(), came_.end(), came);
+        return is_sender() ? s_.shared().due != 0 : tree_.is_strobed();
+    return protocol_.wants_nodes() || tree_.is_called();
 }
 
 // In the slice that is under way it is too late.
 void NodeThread::ask_for_strobe()
 {
-    if (begun_ || !protocol_.is_strobed() || protocol_.has_failed() || !protocol_.wants_strobe())
+    if (tree_.is_begun() || !protocol_.is_strobed() || protocol_.has_failed() || !protocol_.wants_strobe())
         return;
     if (gone_[0])
         return s_.shared().blocked ? protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none) : void();
     if (is_sender())
         protocol_.call_strobe();
     else if (!std::exchange(asked_, true))
-        link_.post(0, want, {});
+        post(0, want, {});
 }
 
 void NodeThread::begin()
@@ -126,44 +130,28 @@ void NodeThread::begin()
         s_.shared().due = 0;
         return s_.shared().blocked ? protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none) : void();
     }
-    std::vector<std::string> messages;
-    states_.assign(s_.options().nodes, {});
     begun_at_ = pse_clock();
-    NodeState &mine = states_[s_.options().node];
-    bool follows = s_.options().strict && !is_sender();
-    NodeState strobe = follows ? part_of<NodeState>(came_[0].front()) : NodeState{};
-    mine = protocol_.begin_nodes(messages, follows ? &strobe : nullptr);
-    for (uint32_t node = 0; node < s_.options().nodes; node++)
-        if (node != s_.options().node)
-            link_.post(node, slice, bytes_of(mine) + messages[node]);
-    begun_ = true;
+    bool strict = s_.options().strict, follows = strict && !is_sender();
+    NodeState strobe = follows ? part_of<NodeState>(tree_.word()) : NodeState{};
+    SliceTree::Said said = protocol_.begin_nodes(follows ? &strobe : nullptr);
+    mine_ = said.state;
     asked_ = false;
-    if (is_sender() && s_.options().strict) {
+    if (is_sender() && strict) {
         under_way_ = s_.options().nodes;
         s_.shared().stage = Stage::exchange;
     }
+    tree_.begin(std::move(said), strict ? bytes_of(mine_) : std::string());
 }
 
-bool NodeThread::is_complete() const
+void NodeThread::post(uint32_t node, uint32_t kind, const std::string &bytes)
 {
-    for (uint32_t node = 0; node < s_.options().nodes; node++)
-        if (node != s_.options().node && came_[node].empty())
-            return false;
-    return true;
+    s_.shared().node_messages++;
+    link_.post(node, kind, bytes);
 }
 
 void NodeThread::end()
 {
-    std::vector<std::string> messages(s_.options().nodes);
-    for (uint32_t node = 0; node < s_.options().nodes; node++) {
-        if (node == s_.options().node)
-            continue;
-        states_[node] = part_of<NodeState>(came_[node].front());
-        messages[node] = came_[node].front().substr(sizeof(NodeState));
-        came_[node].pop_front();
-    }
-    begun_ = false;
-    bool worked = protocol_.end_nodes(states_, messages);
+    bool worked = protocol_.end_nodes(mine_, tree_.end());
     if (s_.options().strict)
         return end_strict(worked);
     s_.shared().timed++;
@@ -174,7 +162,7 @@ void NodeThread::end()
 void NodeThread::end_strict(bool worked)
 {
     if (!is_sender())
-        return link_.post(0, over, {});
+        return post(0, over, {});
     s_.shared().stage = Stage::scheduling;
     count_over();
     idle_ = worked ? 0 : idle_ + 1;
@@ -226,8 +214,8 @@ void NodeThread::say_farewell()
 
 void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
 {
-    if (kind == slice) {
-        came_[node].push_back(bytes);
+    if (kind < SliceTree::kinds) {
+        tree_.message(node, kind, bytes);
     } else if (kind == request) {
         requests_[node].push_back(part_of<Request>(bytes));
     } else if (kind == piece) {
@@ -256,8 +244,10 @@ void NodeThread::lost(uint32_t node)
         leader++;
     if (!parting_[node])
         protocol_.fail(PSE_BCS_FAILURE_DEAD, leader, none);
-    else if (begun_)
+    else if (tree_.is_begun())
         protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
+    else
+        s_.shared().reported = 0; // Nobody there begins a slice any more: what waits here for that is told.
 }
 
 // What ranks of this node want of other nodes' memory.

@@ -1,11 +1,10 @@
 // The thread of a node's leader that takes part in the slices of several nodes.
 //
-// Whoever wants a slice sends its message for it to all other nodes; who gets one sends its own; when all
-// have come, the slice is over, on every node with the same outcome.  So the first message is the strobe, the
-// last one the microstrobe, and there are no slices while nobody wants one.  Large messages go meanwhile:
-// who receives one asks the node that has it for a piece in each slice.
+// What nodes say in a slice goes up and down a tree of them (slice_tree.hpp): whoever wants a slice begins
+// it, and all end it with the same outcome, so there are no slices while nobody wants one.  Large messages go
+// meanwhile, from node to node: who receives one asks the node that has it for a piece in each slice.
 //
-// Strict slices begin by node 0's message only, which its sender of strobes has it send at a boundary: other
+// Strict slices begin at the root, node 0, only, which its sender of strobes has begin one at a boundary: other
 // nodes tell node 0 that they want a slice, and when they have ended it.
 #pragma once
 
@@ -13,6 +12,7 @@
 #include <deque>
 
 #include "nodes/link.hpp"
+#include "nodes/slice_tree.hpp"
 #include "protocol.hpp"
 #include "segment_lock.hpp"
 
@@ -27,7 +27,7 @@ class NodeThread final : private Link::Receiver
     void stop();
 
   private:
-    enum Kind : uint32_t { slice, failure, farewell, request, piece, want, over };
+    enum Kind : uint32_t { failure = SliceTree::kinds, farewell, request, piece, want, over };
     struct Request {
         uint32_t fetch, owner;
         uint64_t address, bytes, done;
@@ -38,6 +38,7 @@ class NodeThread final : private Link::Receiver
 
     void message(uint32_t node, uint32_t kind, const std::string &bytes) override;
     void lost(uint32_t node) override;
+    void post(uint32_t node, uint32_t kind, const std::string &bytes);
     void take_part();
     bool is_sender() const
     {
@@ -49,7 +50,6 @@ class NodeThread final : private Link::Receiver
     void end();
     void end_strict(bool worked);
     void count_over();
-    bool is_complete() const;
     void announce_failure();
     void hear_failure(const std::string &bytes);
     void say_farewell();
@@ -63,11 +63,11 @@ class NodeThread final : private Link::Receiver
     Protocol &protocol_;
     Link &link_;
     SegmentLock lock_;
-    std::vector<std::deque<std::string>> came_; // Messages of slices, by node.
+    SliceTree tree_;
     std::vector<std::deque<Request>> requests_; // By node.
     std::vector<bool> parting_, gone_;
-    std::vector<NodeState> states_;
-    bool begun_ = false, failure_told_ = false, farewell_told_ = false;
+    NodeState mine_{}; // In the slice that has begun.
+    bool failure_told_ = false, farewell_told_ = false;
     bool asked_ = false;     // For a strobe, since the last one.
     uint32_t under_way_ = 0; // Strict slices: nodes that haven't ended it.
     uint32_t idle_ = 0;      // Strict slices in which there was nothing to do.

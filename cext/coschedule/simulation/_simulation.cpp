@@ -1,14 +1,17 @@
 // The Python face of simulated ranks: pse.coschedule._simulation.
+#include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "measured_costs.hpp"
+#include "nodes/slice_tree.hpp"
 #include "python_errors.hpp"
 #include "simulation.hpp"
 
@@ -48,6 +51,58 @@ py::tuple simulate(const Options &options, const Costs &costs, uint32_t per_node
                           bytes_of(segment.matches(), std::min<uint64_t>(shared.logged, options.logged)));
 }
 
+// One node's end of a slice, whose messages a function in Python carries.
+class Tree
+{
+  public:
+    using Post = std::function<void(uint32_t, uint32_t, py::bytes)>;
+    Tree(uint32_t node, uint32_t nodes, const Post &post)
+        : node_(node), tree_(node, nodes, [post](uint32_t to, uint32_t kind, const std::string &said) {
+              post(to, kind, py::bytes(said));
+          })
+    {
+    }
+    // It has a record for all others.
+    void begin(const std::string &text)
+    {
+        Parcel head{node_, every_node, 0, 0, text.size()};
+        tree_.begin(
+            {{0, 1, 0, 0, 0, 0, 0, 0}, std::string(reinterpret_cast<const char *>(&head), sizeof head) + text});
+    }
+    void message(uint32_t node, uint32_t kind, const std::string &bytes)
+    {
+        tree_.message(node, kind, bytes);
+    }
+    bool is_called() const
+    {
+        return tree_.is_called();
+    }
+    bool is_begun() const
+    {
+        return tree_.is_begun();
+    }
+    bool is_over() const
+    {
+        return tree_.is_over();
+    }
+    // How many have said something, and what of it has come here.
+    py::tuple end()
+    {
+        SliceTree::Said all = tree_.end();
+        py::dict told;
+        Parcel head;
+        for (size_t at = 0; at < all.parcels.size(); at += sizeof head + head.bytes) {
+            std::memcpy(&head, all.parcels.data() + at, sizeof head);
+            told[py::int_(head.from)] = py::bytes(all.parcels.substr(at + sizeof head, head.bytes));
+        }
+        return py::make_tuple(all.state.records, told);
+    }
+
+  private:
+    uint32_t node_;
+    SliceTree tree_;
+};
+
 } // namespace
 
 PYBIND11_MODULE(_simulation, module)
@@ -73,6 +128,14 @@ PYBIND11_MODULE(_simulation, module)
         py::kw_only(), py::arg("ranks"), py::arg("table"), py::arg("strict"), py::arg("slice"),
         py::arg("chunk"), py::arg("adapted"), py::arg("kept"), py::arg("costs"), py::arg("per_node"),
         py::arg("acts"), py::arg("begins"));
+    py::class_<Tree>(module, "SliceTree")
+        .def(py::init<uint32_t, uint32_t, Tree::Post>())
+        .def("begin", &Tree::begin)
+        .def("message", &Tree::message)
+        .def("is_called", &Tree::is_called)
+        .def("is_begun", &Tree::is_begun)
+        .def("is_over", &Tree::is_over)
+        .def("end", &Tree::end);
     module.def("measured", [] {
         MeasuredCosts found = measure_costs();
         return py::make_tuple(found.copy, found.descriptor, found.match, found.slice, found.wake);

@@ -1,0 +1,85 @@
+"""The messages of a slice between nodes: how many, over how many hops, and that all nodes hear all."""
+
+import heapq
+import itertools
+import math
+import random
+from collections import defaultdict
+
+import pytest
+
+from pse.coschedule._simulation import SliceTree
+
+
+class Network:
+    """Nodes whose messages take some time, and arrive in order on each connection."""
+
+    def __init__(self, nodes, delay=lambda: 1):
+        self.now, self.messages, self.delay = 0, 0, delay
+        self.events, self.numbers, self.arrivals = [], itertools.count(), {}
+        self.heard, self.ends = defaultdict(list), {}
+        self.trees = [SliceTree(node, nodes, self.wire(node)) for node in range(nodes)]
+
+    def wire(self, node):
+        def post(to, kind, said):
+            self.messages += 1
+            at = max(self.now + self.delay(), self.arrivals.get((node, to), 0))
+            self.arrivals[node, to] = at
+            heapq.heappush(self.events, (at, next(self.numbers), node, to, kind, said))
+
+        return post
+
+    def begin(self, node):
+        self.trees[node].begin(f"{node} in slice {len(self.heard[node])}".encode())
+        self.settle(node)
+
+    def settle(self, node):
+        tree = self.trees[node]
+        if tree.is_over():
+            self.heard[node].append(tree.end())
+            self.ends[node] = self.now
+        if tree.is_called():
+            self.begin(node)
+
+    def deliver(self):
+        self.now, _, source, node, kind, said = heapq.heappop(self.events)
+        self.trees[node].message(source, kind, said)
+        self.settle(node)
+
+    def run(self):
+        while self.events:
+            self.deliver()
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 16, 33, 300, 1024])
+def test_messages_grow_with_nodes_and_hops_with_their_logarithm(nodes):
+    levels = math.ceil(math.log2(nodes))
+    for first in {0, nodes // 2, nodes - 1}:
+        network = Network(nodes)
+        network.begin(first)
+        network.run()
+        assert len(network.ends) == nodes
+        assert 2 * (nodes - 1) <= network.messages <= 3 * (nodes - 1)
+        assert max(network.ends.values(), default=0) <= (3 if first == 0 else 4) * levels
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 6, 13])
+def test_all_nodes_hear_all_whoever_begins_and_however_long_messages_take(nodes):
+    for seed in range(30):
+        dice = random.Random(seed)
+        network = Network(nodes, lambda dice=dice: dice.choice([1, 1, 2, 50]))
+        for _ in range(20):
+            for node in dice.sample(range(nodes), dice.randint(1, nodes)):
+                if not network.trees[node].is_begun():
+                    network.begin(node)
+            for _ in range(dice.randint(0, len(network.events))):
+                network.deliver()
+        network.run()
+        slices = len(network.heard[0])
+        assert network.messages <= 4 * (nodes - 1) * slices
+        for node in range(nodes):
+            assert len(network.heard[node]) == slices
+            for number, (count, told) in enumerate(network.heard[node]):
+                assert count == nodes
+                others = {one: f"{one} in slice {number}".encode() for one in range(nodes) if one != node}
+                assert {one: text for one, text in told.items() if one != node} == others
