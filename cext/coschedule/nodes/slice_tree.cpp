@@ -79,8 +79,9 @@ std::vector<uint32_t> SliceTree::awaited() const
     return found;
 }
 
-void SliceTree::begin(Said mine)
+void SliceTree::begin(Said mine, const std::string &word)
 {
+    word_ = called_ ? word_ : word;
     begun_ = true;
     said_ = std::move(mine);
     if (!has_all())
@@ -93,7 +94,7 @@ void SliceTree::spread()
 {
     for (const Child &child : children_)
         if (!child.called && !child.came)
-            post_(child.node, strobe, {});
+            post_(child.node, strobe, word_);
     if (node_ && !called_)
         post_(parent_, strobe, {});
 }
@@ -108,6 +109,7 @@ void SliceTree::message(uint32_t node, uint32_t kind, const std::string &bytes)
                              [node](const Child &child) { return child.node == node; });
     if (from == children_.end()) {
         called_ = true;
+        word_ = bytes;
         return;
     }
     from->called = kind == strobe;

@@ -52,7 +52,12 @@ class SliceTree
     {
         return begun_;
     }
-    void begin(Said mine);
+    // `word` goes down the tree with the strobe; who was called from above passes on the word that came.
+    void begin(Said mine, const std::string &word = {});
+    const std::string &word() const
+    {
+        return word_;
+    }
     void message(uint32_t node, uint32_t kind, const std::string &bytes);
     // What all nodes have said is here; end the slice with that.
     bool is_over() const
@@ -79,6 +84,7 @@ class SliceTree
     Post post_;
     std::vector<Child> children_;
     bool called_ = false, begun_ = false, sent_ = false, over_ = false; // called: by the parent.
+    std::string word_;
     Said said_; // Of this node, of its branch, and then of all.
 };
 
