@@ -148,6 +148,8 @@ bool Protocol::block(uint32_t index)
         return false;
     rank.blocked.store(1);
     s_.shared().blocked++;
+    if (s_.shared().cut_off.load())
+        settle();
     return true;
 }
 
@@ -540,12 +542,13 @@ bool Protocol::wants_nodes() const
 
 void Protocol::settle()
 {
-    if (!s_.is_single() && !s_.shared().cut_off.load()) {
+    const Shared &shared = s_.shared();
+    if (shared.cut_off.load()) {
+        if (shared.blocked && !shared.moving && shared.blocked + shared.left >= s_.options().neighbours)
+            fail(PSE_BCS_FAILURE_LEFT, none, none);
+    } else if (!s_.is_single()) {
         if (wants_nodes())
             platform_.nodes();
-    } else if (!s_.is_single()) {
-        if (s_.shared().blocked && is_quiescent())
-            fail(PSE_BCS_FAILURE_LEFT, none, none);
     } else if (is_quiescent() && !decide()) {
         fail(s_.shared().left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
     }

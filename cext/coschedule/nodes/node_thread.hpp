@@ -4,8 +4,8 @@
 // it, and all end it with the same outcome, so there are no slices while nobody wants one.  Large messages go
 // meanwhile, from node to node: who receives one asks the node that has it for a piece in each slice.
 //
-// Strict slices begin at the root, node 0, only, which its sender of strobes has begin one at a boundary: other
-// nodes tell node 0 that they want a slice, and when they have ended it.
+// Strict slices begin at the root, node 0, only, which its sender of strobes has begin one at a boundary:
+// other nodes tell node 0 that they want a slice, and when they have ended it.
 #pragma once
 
 #include <atomic>

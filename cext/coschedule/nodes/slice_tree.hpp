@@ -16,7 +16,7 @@ namespace pse::coschedule
 
 // What a node tells all others in a slice; of several nodes: the sum.
 struct NodeState {
-    uint64_t slice;   // Its number; of several nodes: the highest.
+    uint64_t slice;        // Its number; of several nodes: the highest.
     uint64_t records;      // For any node.
     uint64_t length, late; // ns; node 0: of slices, and how late this one began.
     uint32_t blocked, left;
@@ -48,6 +48,11 @@ class SliceTree
 
     // Another node has begun a slice, and this one hasn't.
     bool is_called() const;
+    // From above it has been called to that.
+    bool is_strobed() const
+    {
+        return !begun_ && called_;
+    }
     bool is_begun() const
     {
         return begun_;

@@ -66,8 +66,8 @@ class Tree
     void begin(const std::string &text)
     {
         Parcel head{node_, every_node, 0, 0, text.size()};
-        tree_.begin(
-            {{0, 1, 0, 0, 0, 0, 0, 0}, std::string(reinterpret_cast<const char *>(&head), sizeof head) + text});
+        tree_.begin({{0, 1, 0, 0, 0, 0, 0, 0},
+                     std::string(reinterpret_cast<const char *>(&head), sizeof head) + text});
     }
     void message(uint32_t node, uint32_t kind, const std::string &bytes)
     {
