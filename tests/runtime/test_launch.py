@@ -15,6 +15,7 @@ from pse_testing.commands import run_here
 from pse_testing.jobs import PROGRAMS, Job, bare, beside_python, has_mpich, launched, skip_where_lines_mix
 
 from pse.runtime._channel import Board
+from pse.runtime.launch import find_mpiexec
 from pse.runtime.request._prepared import Request
 from pse.runtime.request._request import prepare
 from pse.runtime.status import _progress_choice
@@ -203,7 +204,8 @@ def test_a_hostfile_names_the_hosts(tmp_path):
 def test_a_host_that_cannot_be_reached_is_named():
     job = run(launched("--hosts", "no-such-host.invalid"))
     assert job.code == 3
-    assert "error: no-such-host.invalid can't be reached: Could not resolve hostname" in job.err
+    why = "Unable to run bstrap_proxy on" if find_mpiexec().intel else "Could not resolve hostname"
+    assert f"error: no-such-host.invalid can't be reached: {why} no-such-host.invalid" in job.err
     assert "help: ssh starts ranks on other machines: `ssh no-such-host.invalid true` must work" in job.err
     assert "[mpiexec@" not in job.err
 

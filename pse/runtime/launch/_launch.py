@@ -256,7 +256,8 @@ class _JobRun:
             if looking and not self._ending:
                 self._conclude_unless_mpiexec_was_killed(self.monitor.discover())
             if not self.all_local:
-                self._conclude(self.monitor.recorded_failure())
+                # MPICH 4.0's mpiexec says that a machine can't be reached, and then waits for it for ever.
+                self._conclude(self.monitor.recorded_failure() or self._unreached())
             if over and running and not self._ending:
                 self._say(self.monitor.holders.look())
             if time.monotonic() >= update:

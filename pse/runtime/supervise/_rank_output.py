@@ -18,14 +18,17 @@ _BANNER = re.compile(
 
 _ABORT = re.compile(rb"Abort\(\d+\) on node (\d+) .*: application called MPI_Abort\(")
 
-_UNREACHABLE = re.compile(
-    rb"^ssh: (?P<why>Could not resolve hostname (?P<name>\S+): .*)"
-    rb"|^ssh: (?P<why2>connect to host (?P<host>\S+) port \d+: .*)"
-    rb"|^(?P<why3>(?:\S+@)?(?P<refusing>[^\s@:]+): Permission denied \(.*)"
-    rb"|^(?P<why4>Host key verification failed\.)",
-    re.MULTILINE,
+_UNREACHABLE = tuple(
+    re.compile(line, re.MULTILINE)
+    for line in (
+        rb"^ssh: (?P<why>Could not resolve hostname (?P<host>\S+): .*)",
+        rb"^ssh: (?P<why>connect to host (?P<host>\S+) port \d+: .*)",
+        rb"^(?P<why>(?:\S+@)?(?P<host>[^\s@:]+): Permission denied \(.*)",
+        rb"^(?P<host>)(?P<why>Host key verification failed\.)",
+        rb"^\[mpiexec@\S+\] Error: (?P<why>Unable to run bstrap_proxy on (?P<host>\S+?)(:\d+)? \(.*)",
+    )
 )
-"""What ssh says where mpiexec cannot start ranks by it; the last one names no host."""
+"""What ssh says where mpiexec cannot start ranks by it, once without the host; what Intel's mpiexec says."""
 
 
 class RankOutput:
@@ -45,7 +48,7 @@ class RankOutput:
     aborted : int or None
         The rank that called MPI_Abort: all ranks are then killed, and MPICH says in its output why.
     unreachable : tuple of (str, str) or None
-        The machine on which ssh starts nothing (empty where it names none), and what ssh says of it.
+        The machine on which ssh starts nothing (empty where it names none), and what is said of it.
     """
 
     def __init__(self, stream: IO[bytes], deliver: Callable[[bytes], None], hydra: bool) -> None:
@@ -93,9 +96,10 @@ class RankOutput:
         aborted = _ABORT.search(data) if self._hydra else None
         if aborted:
             self.aborted = int(aborted[1])
-        if self.unreachable is None and (found := _UNREACHABLE.search(data)):
-            said = [part.decode(errors="replace").strip() if part else "" for part in found.groups()]
-            self.unreachable = said[1] or said[3] or said[5], said[0] or said[2] or said[4] or said[6]
+        found = next(filter(None, (line.search(data) for line in _UNREACHABLE)), None)
+        if self.unreachable is None and found:
+            host, why = (found[part].decode(errors="replace").strip() for part in ("host", "why"))
+            self.unreachable = host, why
             self.drop_banners()
         if self._dropping:
             lines = data.splitlines(keepends=True)
