@@ -83,6 +83,8 @@ class EvaluationError(ProgramError):
         What was wrong.
     span : pse.language.Span, optional
         The smallest expression that has no value.
+    help : str, optional
+        What to do.
 
     See Also
     --------

@@ -111,6 +111,11 @@ def ending_text(name: str, known: Iterable[str]) -> str:
     known : iterable of str
         The endings that tell a format.
 
+    Returns
+    -------
+    str
+        The sentence.
+
     Examples
     --------
     >>> ending_text("a.xls", [".png", ".svg"])
@@ -120,7 +125,17 @@ def ending_text(name: str, known: Iterable[str]) -> str:
 
 
 def moment_text(nanoseconds: float) -> str:
-    """Write a moment of a run, in ns since its begin, to the microsecond: ``1.175753 s``.
+    """Write a moment of a run to the microsecond.
+
+    Parameters
+    ----------
+    nanoseconds : float
+        Since the run's begin.
+
+    Returns
+    -------
+    str
+        The moment in seconds.
 
     Examples
     --------
@@ -154,7 +169,17 @@ def duration_text(seconds: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """Write a share of 1 in whole percent: ``45 %``.
+    """Write a share in whole percent.
+
+    Parameters
+    ----------
+    share : float
+        Of 1.
+
+    Returns
+    -------
+    str
+        The share in percent.
 
     Examples
     --------

@@ -1,4 +1,5 @@
 from ._activity import Activity as Activity, BlockKind as BlockKind, rank_activity as rank_activity
+from ._job import analyze_in_job as analyze_in_job
 from .cube._algebra import (
     cube_difference as cube_difference,
     cube_mean as cube_mean,

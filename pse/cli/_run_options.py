@@ -8,13 +8,12 @@ else can: not every mpiexec hands variables on to other machines.
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from pse._abi.environment import TOOLS_VARIABLE, TRACE_VARIABLE
+from pse._abi.environment import TOOLS_VARIABLE
 from pse.cli.completion import directories, files, options, parameters, words
 from pse.runtime.request import Request, parse_defines
 
@@ -24,16 +23,7 @@ if TYPE_CHECKING:
 OFF = "off"
 """What ``--tools`` says for no tools at all."""
 
-_RESTARTED = "PSE_RESTARTED"
-"""Environment variable: the process number of a rank that has begun again under its tools."""
-
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
-    """Put mpiexec before a command: the embedded MPI's, beside Python, or else the one on PATH."""
-    beside = Path(sys.executable).with_name("mpiexec")
-    return (str(beside) if beside.exists() else "mpiexec", "-n", str(ranks), *words)
 
 
 class Processors(click.ParamType[int]):
@@ -147,42 +137,22 @@ def launch(program: str, *, hosts: str | None, hostfile: str | None, **given: An
     from pse.runtime.launch import Hosts, launch_job
 
     request, where = make_request(program, **given), Hosts.chosen(hosts, hostfile, os.environ)
-    _put_under(request)
+    if (tools := _tools(request)) is not None:
+        from pse.toolstack import preload_tools
+
+        preload_tools(tools, request.trace)
     sys.exit(launch_job(request, where, lambda: coopwait(request)))
 
 
 def restart_with_preloads(request: Request) -> None:
     """Have this rank begin again with the tools and sanitizers of its command line, which come before MPI."""
-    if request.tools in (None, OFF) and not request.sanitize:
-        return
-    if os.environ.pop(_RESTARTED, "") == str(os.getpid()):
-        _end_preloads(request)
-        return
-    _put_under(request)
-    if request.sanitize:
-        from pse.modules.build import sanitizer_environment
+    from pse.toolstack import restart_preloaded
 
-        os.environ.update(sanitizer_environment(request.sanitize, dict(os.environ)))
-    os.environ[_RESTARTED] = str(os.getpid())
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    restart_preloaded(_tools(request), request.trace, request.sanitize)
 
 
-def _end_preloads(request: Request) -> None:
-    """Let what modules start be without the sanitizer's runtime."""
-    if "address" in request.sanitize:
-        _, _, *others = os.environ["LD_PRELOAD"].split(":")
-        os.environ["LD_PRELOAD"] = ":".join(others)
-
-
-def _put_under(request: Request) -> None:
-    """Have what this process starts run under the tools; what they record goes into the run's trace."""
-    if request.tools in (None, OFF):
-        return
-    from pse.toolstack import environment, find_mpi
-
-    os.environ.update(environment(request.tools, find_mpi()))
-    if request.trace is not None:
-        os.environ[TRACE_VARIABLE] = os.path.abspath(request.trace)
+def _tools(request: Request) -> str | None:
+    return None if request.tools == OFF else request.tools
 
 
 def coopwait(request: Request) -> "Coopwait | None":

@@ -2,19 +2,15 @@
 
 import contextlib
 import json
-import os
-import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
 from pse.analysis import (
     METRICS,
     Cube,
-    analyze,
-    analyze_parallel,
+    analyze_in_job,
     cube_text,
     export_cubex,
     open_repaired,
@@ -23,15 +19,13 @@ from pse.analysis import (
     write_cube,
 )
 from pse.cli._selection import METAHOSTS, NO_REPAIR
-from pse.errors import PseError, UsageError
-from pse.runtime.faults import ending_the_job
-from pse.runtime.supervise import Backoff, inside_mpi_job
+from pse.errors import PseError
+from pse.runtime.launch import become_ranks
+from pse.runtime.supervise import inside_mpi_job
 from pse.text import count_text, ending_text, share_text
 from pse.trace import TraceError
 
 if TYPE_CHECKING:
-    from mpi4py import MPI
-
     from pse.advise import Advice
 
 _REMEDIES = 3
@@ -126,11 +120,16 @@ def command(
         given = [word for name, path in paths.items() if path is not None for word in (name, str(path))]
         given += ["--no-repair"] if no_repair else []
         given += [] if root_causes is None else ["--root-causes" if root_causes else "--no-root-causes"]
-        _restart(processes, ["--report", form, "--top", str(top), *given, "--", str(source)])
-    how = _How(metahosts=metahosts, repair=not no_repair, root_causes=root_causes)
-    with _analyzed(source, how) as cube:
+        if inside_mpi_job():
+            raise click.UsageError("-n: inside an MPI job, the processes of the job analyze; leave it out")
+        become_ranks(processes, ["analyze", "--report", form, "--top", str(top), *given, "--", str(source)])
+    job = analyze_in_job(source, metahosts=metahosts, repair=not no_repair, root_causes=root_causes)
+    with job as (cube, idle):
         if cube is None:
             return
+        if idle:
+            streams, all = count_text(len(cube.locations), "stream"), idle + len(cube.locations)
+            click.echo(f"note: {all} processes for {streams} of events: {idle} had nothing to read", err=True)
         for problem in cube.problems:
             click.echo(f"warning: {problem}", err=True)
         if root_causes is None and "critical_path" not in cube.values:
@@ -141,66 +140,6 @@ def command(
             click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
         else:
             click.echo("\n".join([*cube_text(cube, top), *_remedy_lines(cube, source, top)]))
-
-
-class _How(TypedDict):
-    """What `analyze` and `analyze_parallel` are given."""
-
-    metahosts: Path | None
-    repair: bool
-    root_causes: bool | None
-
-
-@contextlib.contextmanager
-def _analyzed(source: Path, how: _How) -> Iterator[Cube | None]:
-    """Analyze a trace, together with the other processes of the job if this one is in an MPI job.
-
-    Yields
-    ------
-    Cube or None
-        The cube; None on other ranks than 0, which sleep until it is done with the cube.
-    """
-    if not inside_mpi_job():
-        yield analyze(source, **how)
-        return
-    from mpi4py import MPI
-
-    comm = MPI.COMM_WORLD
-    with contextlib.ExitStack() as kept:
-        kept.callback(lambda: Backoff().sleep_until(comm.Ibarrier().Test))
-        cube = _together(source, how, comm)
-        if cube is not None and (spare := comm.size - len(cube.locations)) > 0:
-            streams = count_text(len(cube.locations), "stream")
-            click.echo(
-                f"note: {comm.size} processes for {streams} of events: {spare} had nothing to read", err=True
-            )
-        yield cube
-
-
-def _together(source: Path, how: _How, comm: "MPI.Intracomm") -> Cube | None:
-    failed = None
-    with ending_the_job():
-        try:
-            return analyze_parallel(source, comm, **how)
-        except UsageError as error:  # On all ranks.
-            failed = error
-    assert failed is not None
-    if comm.rank == 0:
-        raise failed
-    sys.exit(failed.exit_code)  # Rank 0 says why.
-
-
-def _restart(processes: int, arguments: Sequence[str]) -> NoReturn:
-    """Start so many processes instead of this one, by mpiexec on this machine."""
-    from pse.runtime.launch import find_mpiexec, rank_environment
-
-    if inside_mpi_job():
-        raise click.UsageError("-n: inside an MPI job, the processes of the job analyze; leave it out")
-    mpiexec = find_mpiexec()
-    python = [sys.executable, "-P", "-m", "pse"]  # -P: files here are not modules, whatever their names are
-    line = [mpiexec.path, "-n", str(processes), *python, "analyze", *arguments]
-    sys.stdout.flush()
-    os.execve(line[0], line, rank_environment(os.environ, mpiexec, local=True))
 
 
 def _remedy_lines(cube: Cube, source: Path, top: int) -> list[str]:

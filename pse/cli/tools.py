@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pse.cli._group import Group
-from pse.cli._run_options import on_ranks
 from pse.cli.completion import files
 from pse.errors import UsageError
+from pse.runtime.launch import command_on_ranks
 
 if TYPE_CHECKING:
     from pse.toolstack import Mpi
@@ -46,7 +46,7 @@ def run(
             help="for example:  pse tools run --tools profile -n 2 ./program   or  -c tools.conf",
         )
     if ranks is not None:
-        words = on_ranks(ranks, words)
+        words = command_on_ranks(ranks, words)
     chosen = configuration or configuration_of((names or "").split(","))
     execute(words, environment(chosen, _chosen(mpi, words)))
 

@@ -6,8 +6,14 @@ from ._errors import (
     RankDiedError as RankDiedError,
     TruncationError as TruncationError,
 )
-from ._folder import load_reports as load_reports, load_slices as load_slices
 from ._monitor import Distribution as Distribution, Report as Report
+from ._monitor_files import (
+    load_reports as load_reports,
+    load_slices as load_slices,
+    routine_totals as routine_totals,
+    slice_summary as slice_summary,
+    slices_between as slices_between,
+)
 from ._primitives import GlobalMemory as GlobalMemory
 from ._prompt import Prompt as Prompt
 from ._requests import Request as Request

@@ -180,7 +180,18 @@ class Prompt(cmd.Cmd):
         return False
 
     def default(self, line: str) -> None:
-        """Refuse what is no command."""
+        """Refuse what is not a command.
+
+        Parameters
+        ----------
+        line : str
+            What was typed.
+
+        Raises
+        ------
+        UsageError
+            Always.
+        """
         name = line.split()[0]
         known = [one.removeprefix("do_") for one in self.get_names() if one.startswith("do_")]
         raise UsageError(f"there is no command {name}", help=did_you_mean(name, known) or "try: help")

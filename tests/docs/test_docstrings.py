@@ -12,9 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FACADES = sorted((ROOT / "pse").rglob("__init__.pyi"))
-MODULES = ("errors", "files", "text")
+MODULES = ("errors", "files", "records", "text")
 """Public modules that are not packages."""
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+ERROR = re.compile(r"^class (\w+)\((\w+)[,)]", re.MULTILINE)
+MAKERS = ("__init__", "__new__", "__post_init__")
 NAMED = re.compile(r"^([\w*]+(?:, [\w*]+)*)(?: : |$)", re.MULTILINE)
 
 
@@ -24,8 +26,16 @@ def definitions(module: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
     file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
     if not file.exists():
         return {}
-    found = ast.parse(file.read_text()).body
+    found = statements(ast.parse(file.read_text()).body)
     return {node.name: node for node in found if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Give the statements of a module, also those that depend on a condition."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from statements([*node.body, *node.orelse])
 
 
 def exported(facade: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
@@ -39,16 +49,69 @@ def exported(facade: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef
         yield from ((f"{package}.{name.asname}", made[name.name]) for name in node.names if name.name in made)
 
 
+def written() -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+    """Give what facades export from Python and what public modules define, by names."""
+    yield from (pair for facade in FACADES for pair in exported(facade))
+    for module in MODULES:
+        found = definitions(f"pse.{module}")
+        yield from ((f"pse.{module}.{name}", found[name]) for name in found if not name.startswith("_"))
+
+
+def methods() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Give the public methods and properties of those classes, by names."""
+    for name, node in written():
+        for one in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(one, ast.FunctionDef) and not one.name.startswith("_") and not is_overload(one):
+                yield f"{name}.{one.name}", one
+
+
+def is_overload(function: ast.FunctionDef) -> bool:
+    return any(ast.unparse(one) == "overload" for one in function.decorator_list)
+
+
 def public() -> Iterator[tuple[str, str]]:
     """Give the docstrings of what facades export and of what public modules define, by names."""
-    for name, node in (pair for facade in FACADES for pair in exported(facade)):
-        yield name, ast.get_docstring(node) or ""
-    for module in MODULES:
-        for name, node in definitions(f"pse.{module}").items():
-            if not name.startswith("_"):
-                yield f"pse.{module}.{name}", ast.get_docstring(node) or ""
+    yield from ((name, ast.get_docstring(node) or "") for name, node in written())
     for name, _, what in stubs():
         yield name, inspect.getdoc(what) or ""
+
+
+def sections(text: str) -> dict[str, str]:
+    """Give the sections of a docstring by their titles."""
+    parts = SECTION.split(text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@cache
+def errors() -> dict[str, set[str]]:
+    """Name our own errors, and for each those that it is a kind of."""
+    texts = (file.read_text() for file in sorted((ROOT / "pse").rglob("*.py")))
+    bases = {name: base for text in texts for name, base in ERROR.findall(text)}
+    kinds = {name: {name} for name in (*bases, "PseError")}
+    for name, base in bases.items():
+        while base in bases:
+            kinds[name].add(base)
+            base = bases[base]
+        kinds[name].add(base)
+    return {name: found for name, found in kinds.items() if "PseError" in found}
+
+
+def raised(function: ast.FunctionDef) -> set[str]:
+    """Name our own errors that the body of a function raises itself."""
+    nodes, found = list(function.body), set()
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            found.add(ast.unparse(node.exc.func).rpartition(".")[2])
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            nodes += ast.iter_child_nodes(node)
+    return found & errors().keys()
+
+
+def untold(function: ast.FunctionDef, text: str) -> set[str]:
+    """Name the errors that a function raises and a docstring does not name, nor what they are kinds of."""
+    told = set(re.findall(r"^(\w+)$", sections(text).get("Raises", ""), re.MULTILINE))
+    return {name for name in raised(function) if not errors()[name] & told}
 
 
 def references(text: str) -> set[str]:
@@ -87,23 +150,20 @@ def fields(node: ast.ClassDef) -> set[str]:
     return {one.target.id for one in found if not one.target.id.startswith("_")}
 
 
-@pytest.mark.parametrize("facade", FACADES, ids=lambda path: ".".join(path.parent.relative_to(ROOT).parts))
-def test_exported_functions_and_classes_document_their_parameters(facade):
+def test_exported_functions_and_classes_document_their_parameters():
     missing = {}
-    for name, node in exported(facade):
+    for name, node in written():
         expected = fields(node) if isinstance(node, ast.ClassDef) else arguments(node)
         if rest := expected - documented(ast.get_docstring(node) or ""):
             missing[name] = rest
     assert missing == {}
 
 
-@pytest.mark.parametrize("facade", FACADES, ids=lambda path: ".".join(path.parent.relative_to(ROOT).parts))
-def test_exported_functions_document_what_they_return(facade):
-    giving = {name: ast.get_docstring(node) or "" for name, node in exported(facade)
+def test_exported_functions_document_what_they_return():
+    giving = {name: sections(ast.get_docstring(node) or "") for name, node in written()
               if isinstance(node, ast.FunctionDef) and node.returns is not None
-              and ast.unparse(node.returns) not in ("None", "Iterator[None]")}  # fmt: skip
-    sections = {name: set(SECTION.findall(text)) for name, text in giving.items()}
-    assert [name for name, found in sections.items() if not found & {"Returns", "Yields"}] == []
+              and ast.unparse(node.returns) not in ("None", "Iterator[None]", "NoReturn")}  # fmt: skip
+    assert [name for name, found in giving.items() if not found.keys() & {"Returns", "Yields"}] == []
 
 
 def test_names_of_both_sections_and_of_lists_count():
@@ -182,3 +242,30 @@ def test_references_are_the_names_under_see_also():
         "d",
     }
     assert references("Head: a, b.\n") == set()
+
+
+def test_exports_say_which_of_our_errors_they_raise():
+    missing = {}
+    for name, node in (*written(), *methods()):
+        text = ast.get_docstring(node) or ""
+        makers = [node] if isinstance(node, ast.FunctionDef) else [
+            one for one in node.body if isinstance(one, ast.FunctionDef) and one.name in MAKERS]  # fmt: skip
+        is_command = name.rpartition(".")[2].startswith("do_")  # Its docstring is what `help` prints.
+        if rest := set().union(*(untold(one, text) for one in makers if not is_command)):
+            missing[name] = rest
+    assert missing == {}
+
+
+def test_an_error_is_told_by_its_name_or_that_of_its_kind():
+    function = ast.parse("def f(a):\n    if a:\n        raise TraceError('no')\n    g = lambda: 1").body[0]
+    assert raised(function) == {"TraceError"}
+    text = "Head.\n\nRaises\n------\n{}\n    If not."
+    assert [untold(function, text.format(name)) for name in ("TraceError", "PseError", "RunError")] == [
+        set(),
+        set(),
+        {"TraceError"},
+    ]
+
+
+def test_public_methods_and_properties_of_exports_have_a_docstring():
+    assert [name for name, node in methods() if not ast.get_docstring(node)] == []

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -20,9 +19,9 @@ from pse.emulate import (
     read_configuration,
 )
 from pse.errors import UsageError
-from pse.runtime.faults import ending_the_job
+from pse.runtime.faults import failing_together
 from pse.runtime.launch import Hosts
-from pse.runtime.supervise import inside_mpi_job, own_rank
+from pse.runtime.supervise import inside_mpi_job
 from pse.text import count_text
 
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
@@ -104,16 +103,8 @@ def _next_launch(earlier: Results | None) -> int:
 
 def _be_launch(configuration: Path, target: Path, earlier: Results | None) -> None:
     """Be a rank of one launch; what is wrong with the configuration is said by one rank."""
-    failed = None
-    with ending_the_job():
-        try:
-            found = _launched(configuration, earlier)
-        except UsageError as error:  # On all ranks.
-            failed = error
-    if failed is not None:
-        if own_rank() == 0:
-            raise failed
-        sys.exit(failed.exit_code)
+    with failing_together():
+        found = _launched(configuration, earlier)
     if found is not None:
         _save(found, earlier, target)
 

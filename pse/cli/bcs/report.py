@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -17,8 +16,6 @@ from pse.cli.completion import directories, files
 from pse.errors import UsageError
 from pse.text import count_text, time_text
 from pse.views.core import choose_format
-
-Row = dict[str, Any]
 
 
 @click.command("report")
@@ -59,7 +56,8 @@ def command(
     if output is not None:
         _draw(slices, metrics or views.SLICE_METRICS, output, folder)
     elif as_json:
-        click.echo(json.dumps({"routines": _totals(reports), "slices": _summary(slices)}, indent=1))
+        totals = coschedule.routine_totals(reports)
+        click.echo(json.dumps({"routines": totals, "slices": _summary(slices)}, indent=1))
     else:
         _print(reports, slices)
 
@@ -76,47 +74,11 @@ def _within(slices: NDArray[Any] | None, window: str | None) -> NDArray[Any] | N
         raise UsageError(
             f"slices are {window!r}; they must be two numbers", help="for example: --slices 100:200"
         )
-    found = slices[(slices["slice"] >= int(first)) & (slices["slice"] <= int(last))]
-    if not len(found) and len(slices):
-        raise UsageError(
-            f"there are no slices {first} to {last}",
-            help=f"there are {slices['slice'][0]} to {slices['slice'][-1]}",
-        )
-    return found
+    return coschedule.slices_between(slices, int(first), int(last))
 
 
-def _totals(reports: Sequence[coschedule.Report]) -> list[Row]:
-    """Add up the rows of all ranks."""
-    rows: dict[str, Row] = {}
-    for one in (row for report in reports for row in report.rows()):
-        total = rows.setdefault(one["routine"], {**one, "count": 0, "total": 0.0, "bytes": 0})
-        for name in ("count", "total", "bytes"):
-            total[name] += one[name]
-        total["least"], total["greatest"] = (
-            min(total["least"], one["least"]),
-            max(total["greatest"], one["greatest"]),
-        )
-        total["mean"] = total["total"] / max(1, total["count"])
-    return list(rows.values())
-
-
-def _summary(slices: NDArray[Any] | None) -> Row | None:
-    if slices is None or not len(slices):
-        return None
-    timed, length = slices[slices["timed"] == 1], slices["gtts"]
-    return {
-        "count": len(slices), "first": int(slices["slice"][0]), "last": int(slices["slice"][-1]),
-        "timed": len(timed), "late_median": float(np.median(timed["late"])) if len(timed) else 0.0,
-        "length_median": float(np.median(length)), "length_p99": float(np.percentile(length, 99)),
-        "pace": _pace(slices),
-        "messages": int(slices["np2pmsm"].sum()), "collectives": int(slices["ncollmsm"].sum()),
-    }  # fmt: skip
-
-
-def _pace(slices: NDArray[Any]) -> list[tuple[int, int]]:
-    """Tell the length of slices in ns, and from which slice on: one for each length."""
-    begins = np.flatnonzero(np.diff(slices["length"], prepend=0))
-    return [(int(slices["slice"][one]), int(slices["length"][one])) for one in begins]
+def _summary(slices: NDArray[Any] | None) -> dict[str, Any] | None:
+    return None if slices is None or not len(slices) else coschedule.slice_summary(slices)
 
 
 def _pace_text(pace: Sequence[tuple[int, int]]) -> str:
@@ -138,7 +100,7 @@ def _print(reports: Sequence[coschedule.Report], slices: NDArray[Any] | None) ->
         )
         for name in ("routine", "least", "greatest", "total", "count", "mean"):
             table.add_column(name, justify="left" if name == "routine" else "right")
-        for row in _totals(reports):
+        for row in coschedule.routine_totals(reports):
             times = {name: time_text(row[name] * 1e6) for name in ("least", "greatest", "total", "mean")}
             cells = (times["least"], times["greatest"], times["total"], f"{row['count']:,}", times["mean"])
             table.add_row(row["routine"], *cells)

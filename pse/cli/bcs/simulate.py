@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pse import coschedule
+from pse._abi.coschedule import DEFAULT_SLICE
 from pse.bench import fit_growth
 from pse.cli.completion import files
 from pse.coschedule import Costs, Simulated
@@ -35,7 +36,9 @@ _NODES = "1,2,4,16,64,256,1024,4096,10000"
     help="Which program; all if it isn't given.",
 )
 @click.option("--steps", default=20, show_default=True, metavar="N", help="Steps that it takes.")
-@click.option("--slice", default=500.0, show_default=True, metavar="µs", help="Length of a time slice.")
+@click.option(
+    "--slice", default=DEFAULT_SLICE / 1e3, show_default=True, metavar="µs", help="Length of a time slice."
+)
 @click.option("--alpha", default=2.0, show_default=True, metavar="µs", help="A message between nodes.")
 @click.option("--beta", default=0.1, show_default=True, metavar="ns", help="Each byte of it.")
 @click.option(

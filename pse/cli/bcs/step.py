@@ -5,8 +5,8 @@ import sys
 import click
 
 from pse import coschedule
-from pse.cli._run_options import on_ranks
 from pse.errors import UsageError
+from pse.runtime.launch import command_on_ranks
 
 
 @click.command("step", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -43,7 +43,7 @@ def command(
             help="for example:  pse bcs step -n 2 python program.py   or  --attach PID",
         )
     if ranks is not None:
-        words = on_ranks(ranks, words)
+        words = command_on_ranks(ranks, words)
     stepper = coschedule.Stepper(words, process, patience)
     try:
         code = coschedule.Prompt(stepper, None if commands is None else commands.split(";")).run()

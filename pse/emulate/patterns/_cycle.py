@@ -161,7 +161,18 @@ class Cycle:
             (self.send if sends else self.receive)(peer, bytes)
 
     def compute(self, seconds: float) -> None:
-        """Compute for so many seconds, in addition to what the load asks for."""
+        """Compute for so many seconds, in addition to what the load asks for.
+
+        Parameters
+        ----------
+        seconds : float
+            Not negative.
+
+        Raises
+        ------
+        PatternError
+            It is not a time, or too long.
+        """
         if not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_STEP):
             raise PatternError(f"computing takes {seconds} s: expected 0 to {LONGEST_STEP:g}")
         self.steps.append(Step(StepKind.COMPUTE, seconds=float(seconds)))

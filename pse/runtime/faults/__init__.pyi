@@ -1,1 +1,1 @@
-from ._startup_abort import ending_the_job as ending_the_job
+from ._startup_abort import ending_the_job as ending_the_job, failing_together as failing_together

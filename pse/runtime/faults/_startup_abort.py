@@ -48,6 +48,39 @@ def ending_the_job() -> Iterator[None]:
         _leave(code)
 
 
+@contextlib.contextmanager
+def failing_together() -> Iterator[None]:
+    """Let rank 0 alone say what is wrong on all ranks; what goes wrong on one of them ends the job.
+
+    Inside, a UsageError is what all ranks raise.  It goes on on rank 0; the others leave with its exit code.
+
+    Raises
+    ------
+    UsageError
+        What all ranks raised, on rank 0.
+
+    Examples
+    --------
+    >>> with failing_together():
+    ...     raise pse.errors.UsageError("there is no such file")
+    Traceback (most recent call last):
+        ...
+    UsageError: there is no such file
+    """
+    from pse.errors import UsageError
+
+    failed = None
+    with ending_the_job():
+        try:
+            yield
+        except UsageError as error:
+            failed = error
+    if failed is not None and _rank() == 0:
+        raise failed
+    if failed is not None:
+        sys.exit(failed.exit_code)
+
+
 def _who() -> str:
     from pse.runtime.supervise._processes import name_rank
 

@@ -3,6 +3,8 @@ from ._mpiexec import (
     HOSTS_VARIABLE as HOSTS_VARIABLE,
     Hosts as Hosts,
     Mpiexec as Mpiexec,
+    become_ranks as become_ranks,
+    command_on_ranks as command_on_ranks,
     find_mpiexec as find_mpiexec,
     host_arguments as host_arguments,
     rank_arguments as rank_arguments,

@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pse.errors import RunError, UsageError
 from pse.records import dataclass
@@ -158,6 +158,59 @@ def find_mpiexec() -> Mpiexec:
     name = os.path.basename(real)  # Debian may have both MPIs' in one directory.
     hydra = name == "mpiexec.hydra" or (os.path.exists(proxy) and name not in ("orterun", "prterun"))
     return Mpiexec(path, hydra, intel=os.path.exists(os.path.join(directory, "hydra_bstrap_proxy")))
+
+
+def command_on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
+    """Put mpiexec before a command.
+
+    Parameters
+    ----------
+    ranks : int
+        How many processes it is to start.
+    words : sequence of str
+        The command.
+
+    Returns
+    -------
+    tuple of str
+        The command that starts them.
+
+    Raises
+    ------
+    RunError
+        If there is no mpiexec.
+
+    Examples
+    --------
+    >>> command_on_ranks(2, ["./a.out"])[1:]
+    ('-n', '2', './a.out')
+    """
+    return (find_mpiexec().path, "-n", str(ranks), *words)
+
+
+def become_ranks(ranks: int, arguments: Sequence[str]) -> NoReturn:
+    """Start ranks of ``python -m pse`` instead of this process, by mpiexec on this machine.
+
+    Parameters
+    ----------
+    ranks : int
+        How many.
+    arguments : sequence of str
+        The words after ``python -m pse``.
+
+    Raises
+    ------
+    RunError
+        If there is no mpiexec.
+
+    See Also
+    --------
+    command_on_ranks
+    """
+    # -P: files here are not modules, whatever their names are.
+    line = command_on_ranks(ranks, [sys.executable, "-P", "-m", "pse", *arguments])
+    sys.stdout.flush()
+    os.execve(line[0], line, rank_environment(os.environ, find_mpiexec(), local=True))
 
 
 def check_hosts(hosts: Hosts) -> None:
