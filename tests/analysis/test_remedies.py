@@ -35,6 +35,20 @@ def test_a_sentence_names_the_ranks_that_wait_the_share_and_the_line():
     assert sentence.startswith("Late sender: 8 ranks wait 10 %")
 
 
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("ring.coven", "ring.coven, before, between or after its calls"), ("program", "program, outside of MPI")],
+)
+def test_a_rank_that_is_late_in_no_call_is_told_so(name, where):
+    cube = waiting("mpi_latesender", [60, 0])
+    costs = np.zeros((3, 2))
+    costs[0, 1] = 60
+    paths = (CallPath(-1, "program", name), *cube.call_paths[1:])
+    values = {**cube.values, "delay_latesender": costs}
+    (sentence,) = remedies(Cube(paths, cube.locations, values))
+    assert f"rank 1 is late, in {where}. " in sentence
+
+
 def test_a_receive_that_was_posted_early_gets_another_remedy():
     (sentence,) = remedies(waiting("mpi_latesender", [60, 0], routine="MPI_Waitall"))
     assert "MPI_Irecv" not in sentence

@@ -136,6 +136,8 @@ def _where(cube: Cube, path: int) -> str:
     """The routine or call of a call path, and the nearest place in a text that is known."""
     if cube.call_paths[path].kind == "wait":
         path = cube.call_paths[path].parent
+    if cube.call_paths[path].kind == "program":
+        return _outside_of_calls(cube.call_paths[path].name)
     name = cube.call_paths[path].name.partition(" (line ")[0]
     start = path
     while path >= 0 and not cube.call_paths[path].place:
@@ -146,6 +148,11 @@ def _where(cube: Cube, path: int) -> str:
     of = f" of {own.name}" if own.kind == "routine" and path != start else ""
     place = source_line(own.place) if own.kind == "routine" else ""
     return f"{name}{of} ({place or own.place})"
+
+
+def _outside_of_calls(program: str) -> str:
+    is_coven = program.endswith(".coven")
+    return f"{program}, before, between or after its calls" if is_coven else f"{program}, outside of MPI"
 
 
 def _remedy(cube: Cube, metric: str, path: int) -> str:
