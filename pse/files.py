@@ -2,7 +2,7 @@
 
 What is written goes to a hidden neighbour first and takes its name at the end; whatever goes wrong, the
 neighbour is removed, and what was there before stays.  A writer that is killed leaves its neighbour
-(``.NAME.….part``), and never less than what was there.
+(``.NAME.….part``), and never less than what was there.  A `brief_directory` goes with its process.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import ctypes
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -202,6 +203,44 @@ def draft_directory(target: Path) -> Iterator[Path]:
             draft.replace(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def brief_directory(prefix: str, parent: str | None = None) -> Iterator[str]:
+    """Give a directory that is gone afterwards, also if this process is killed.
+
+    Parameters
+    ----------
+    prefix : str
+        What its name begins with.
+    parent : str, optional
+        Where it is; by default with the system's temporary files.
+
+    Yields
+    ------
+    str
+        Its path.
+
+    Raises
+    ------
+    UsageError
+        The system refuses, with its reason.
+
+    Examples
+    --------
+    >>> with brief_directory("pse-ace-") as directory:
+    ...     write_file(b"[]", f"{directory}/list.json")
+    >>> os.path.exists(directory)
+    False
+    """
+    import subprocess  # Most that is written needs no process.
+
+    with explained(parent or tempfile.gettempdir()):
+        directory = tempfile.mkdtemp(prefix=prefix, dir=parent)
+    # Its input ends with this process, however that ends.
+    guard = ["sh", "-c", 'read -r nothing; rm -rf -- "$0"', directory]
+    with subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True):
+        yield directory
 
 
 def _neighbour(target: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from pse import files
 from pse.emulate import CYCLE, EXCHANGE, RecordedProgram, Results, Step
 from pse.errors import UsageError
-from pse.files import draft_directory, draft_file, replace_file, write_file
+from pse.files import brief_directory, draft_directory, draft_file, replace_file, write_file
 from pse.trace import TraceError, write_program
 
 
@@ -123,3 +124,17 @@ def test_devices_are_written_to_directly():
     write_file(b"gone", os.devnull)
     with pytest.raises(UsageError, match="cannot write /dev/full: No space left on device"):
         write_file(b"x", "/dev/full")
+
+
+def test_a_brief_directory_goes_even_if_its_process_is_killed(tmp_path):
+    with brief_directory("brief-", str(tmp_path)) as directory:
+        Path(directory, "file").touch()
+    assert os.listdir(tmp_path) == []
+    killed = (
+        "import os, sys; from pse.files import brief_directory\n"
+        "with brief_directory('brief-', sys.argv[1]) as directory:\n"
+        "    open(directory + '/file', 'w').close(); os.kill(os.getpid(), 9)"
+    )
+    job = [sys.executable, "-c", killed, tmp_path]
+    assert subprocess.run(job, capture_output=True).returncode == -9  # Its output ends with what removes.
+    assert os.listdir(tmp_path) == []

@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from pse.emulate.job._command import launch_command
 from pse.emulate.launches._stopping import precision_of
 from pse.emulate.results._results import Results
 from pse.errors import PseError, RunError, UsageError
-from pse.files import explained
+from pse.files import brief_directory
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
 from pse.text import count_text
 
@@ -105,9 +104,7 @@ def measure(
     found: list[Results] = []
     begin = time.monotonic()
     shared = None if where.all_local(os.environ) else os.getcwd()  # All nodes must see it.
-    with explained(shared or tempfile.gettempdir()):
-        temporary = tempfile.TemporaryDirectory(prefix="pse-ace-", dir=shared)
-    with temporary as directory:
+    with brief_directory("pse-ace-", shared) as directory:
         for launch in range(configuration.most_launches):
             try:
                 if _is_enough(configuration, found, time.monotonic() - begin, say):
