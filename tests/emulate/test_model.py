@@ -31,9 +31,31 @@ def test_the_switch_of_protocols_is_found(model):
     assert (first.beta, second.beta) == (pytest.approx(0.12e-9, rel=0.05), pytest.approx(0.078e-9, rel=0.03))
 
 
-def test_a_single_line_stays_one_segment():
-    for seed in range(5):
-        assert len(fit(planted_exchanges(lambda size: 1e-6 + 1e-10 * size, seed=seed)).segments) == 1
+@pytest.mark.parametrize("drift", [0.02, 0.3])
+def test_a_single_line_stays_one_segment(drift):
+    for seed in range(3):
+        table = planted_exchanges(lambda size: 1e-6 + 1e-10 * size, drift=drift, seed=seed)
+        assert len(fit(table).segments) == 1
+
+
+@pytest.mark.parametrize("drift", [0.15, 0.3])
+def test_the_switch_is_found_whatever_all_messages_of_a_launch_have_in_common(drift):
+    for seed in range(2):
+        found = fit(planted_exchanges(ranks=4, launches=10, noise=0.05, drift=drift, seed=seed))
+        assert found.switches == ((8192, 16384),)
+
+
+def test_the_switch_is_found_where_half_the_launches_are_slower():
+    table = planted_exchanges(ranks=4, launches=10, noise=0.05)
+    table["seconds"][table["launch"] % 2 == 1] *= 1.5
+    assert fit(table).switches == ((8192, 16384),)
+    cut = table[(table["launch"] % 2 == 0) | (table["size"] < 1 << 16)]
+    assert (8192, 16384) in fit(cut).switches
+
+
+def test_intervals_hold_what_launches_differ_by():
+    steady, varied = (fit(planted_exchanges(drift=drift)).segments[0].alpha_interval for drift in (0.02, 0.3))
+    assert varied[1] - varied[0] > 5 * (steady[1] - steady[0])
 
 
 def test_intervals_hold_the_truth_in_most_launches():

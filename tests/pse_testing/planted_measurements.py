@@ -23,17 +23,18 @@ def planted_exchanges(
     repetitions: int = 10,
     sizes: Sequence[int] = SIZES,
     noise: float = 0.02,
+    drift: float | None = None,
     spikes: float = 0.02,
     seed: int = 0,
 ) -> NDArray[np.void]:
-    """Give exchanges of neighbouring ranks: noise by message and by launch, and some late messages."""
+    """Give exchanges of neighbouring ranks: noise of messages, drift of launches, and some late messages."""
     source = np.random.default_rng(seed)
     grid = np.meshgrid(np.arange(launches), np.arange(ranks), sizes, np.arange(repetitions), indexing="ij")
     table = np.zeros(grid[0].size, EXCHANGE)
     for name, column in zip(("launch", "rank", "size", "repetition"), grid, strict=True):
         table[name] = column.ravel()
     table["partner"] = table["rank"] ^ 1
-    factors = np.exp(source.normal(0, noise, launches))[table["launch"]]
+    factors = np.exp(source.normal(0, noise if drift is None else drift, launches))[table["launch"]]
     table["seconds"] = cost(table["size"]) * factors * np.exp(source.normal(0, noise, len(table)))
     late = source.random(len(table)) < spikes
     table["seconds"] += late * source.exponential(50e-6, len(table))

@@ -17,6 +17,8 @@ from pse.text import did_you_mean, size_text
 
 QUANTILES = 65
 """How many quantiles of each size's times a model keeps."""
+ROUNDS = 5
+"""How often medians over launches and over sizes are taken in turn."""
 FITS = ("piecewise", "paper")
 
 
@@ -77,7 +79,7 @@ def fit(exchanges: NDArray[np.void], mode: str = "piecewise", *, pairs: bool = F
     if mode == "paper":
         found = _paper_model(exchanges, draws, launches)
     else:
-        found = _piecewise_model(sizes, series, _noise(by_launch), len(launches))
+        found = _piecewise_model(sizes, series, by_launch)
     parts = _parts(found, sizes)
     rank_lines = _lines(sizes, _median(cells, axis=0), times, parts, [(int(rank), None) for rank in ranks])
     return replace(
@@ -86,7 +88,7 @@ def fit(exchanges: NDArray[np.void], mode: str = "piecewise", *, pairs: bool = F
         ranks=rank_lines if mode == "piecewise" else found.ranks,
         pairs=_pair_lines(exchanges, times, parts) if pairs else (),
         launches=len(launches),
-        dispersion=_dispersion(exchanges, by_launch / times),
+        dispersion=_dispersion(exchanges, _levels(by_launch, times)),
     )
 
 
@@ -111,10 +113,14 @@ def _check(exchanges: NDArray[np.void]) -> None:
         )
 
 
-def _piecewise_model(sizes: NDArray[np.int64], series: Floats, noise: float, launches: int) -> Model:
-    """Fit segments to the first series, and their intervals to the others."""
-    segments = find_segments(sizes.astype(float), series[0], noise)
-    places = np.arange(len(sizes))
+def _piecewise_model(sizes: NDArray[np.int64], series: Floats, by_launch: Floats) -> Model:
+    """Fit segments to the first series, and their intervals to the others.
+
+    What makes all messages of a launch slower or faster says nothing of where a segment begins.
+    """
+    level = _without_levels(by_launch)
+    segments = find_segments(sizes.astype(float), _median(level, axis=0), _noise(level))
+    launches, places = len(by_launch), np.arange(len(sizes))
     chosen = np.array([(places >= one.start) & (places < one.stop) for one in segments])
     alpha, beta, _ = fit_lines(sizes.astype(float), series, chosen)
     found = tuple(
@@ -208,7 +214,24 @@ def _pair_lines(exchanges: NDArray[np.void], times: Floats, parts: NDArray[np.bo
     return _lines(sizes, cells[tuple(measured.T)], times, parts, ends)
 
 
-def _dispersion(exchanges: NDArray[np.void], factors: Floats) -> Dispersion:
+def _levels(by_launch: Floats, times: Floats) -> Floats:
+    """Give the factor by which all messages of each launch are slower than usual."""
+    return _median(by_launch / times, axis=1)
+
+
+def _without_levels(by_launch: Floats) -> Floats:
+    """Give the times of launches as if none were slower as a whole.
+
+    Medians of launches and of sizes in turn: where launches lack sizes, those of a size are medians of other
+    launches than those of another.
+    """
+    found = by_launch
+    for _ in range(ROUNDS):
+        found = found / _levels(found, _median(found, axis=0))[:, None]
+    return found
+
+
+def _dispersion(exchanges: NDArray[np.void], launches: Floats) -> Dispersion:
     levels = np.linspace(0, 1, QUANTILES)
     messages = []
     for (size,), rows in groups(exchanges, "size"):
@@ -217,7 +240,7 @@ def _dispersion(exchanges: NDArray[np.void], factors: Floats) -> Dispersion:
         ]
         quantiles = np.quantile(np.concatenate(shares), levels)
         messages.append((size, tuple(float(f"{factor:.6g}") for factor in quantiles)))
-    return Dispersion(tuple(_median(factors, axis=1).tolist()), tuple(messages))
+    return Dispersion(tuple(launches.tolist()), tuple(messages))
 
 
 def _noise(by_launch: Floats) -> float:
