@@ -10,7 +10,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from pse.coschedule._buffers import bytes_of
-from pse.coschedule._machines import Direct, Face, Placement
+from pse.coschedule._memory_copies import Direct, Face, Placement
 from pse.coschedule._sequencer import Sequenced
 from pse.errors import UsageError
 from pse.text import count_text

@@ -18,7 +18,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from pse.coschedule._machines import Placement, Write
+from pse.coschedule._memory_copies import Placement, Write
 from pse.errors import RunError
 from pse.runtime.supervise import Backoff
 

@@ -16,13 +16,13 @@ Record = Callable[..., Path]
 CALLS = [(0, 0.25, 0.0), (1, 0.0, 0.25)] * 8
 
 
-def test_a_trace_without_definitions(pipeline: Path) -> None:
+def test_a_trace_without_definitions_is_refused(pipeline: Path) -> None:
     (pipeline / "definitions.json").unlink()
     with pytest.raises(AdviceError, match=r"no definitions.*no call sites to give advice on"):
         advise(pipeline)
 
 
-def test_a_rank_that_was_killed(recorded: Record) -> None:
+def test_a_trace_of_a_killed_rank_is_refused(recorded: Record) -> None:
     directory = recorded(PIPELINE, CALLS, phases=(Phase.READY,))
     with pytest.raises(AdviceError, match=r"not complete: rank 0 \(thread_A, root, host here\)"):
         advise(directory)

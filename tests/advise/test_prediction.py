@@ -100,14 +100,14 @@ def test_reasons_name_loads_and_threads(pipeline: Path) -> None:
     assert "give it a thread of its own, thread_B" in reason
 
 
-def test_a_module_twice_as_fast(pipeline: Path) -> None:
+def test_a_module_twice_as_fast_shortens_the_prediction(pipeline: Path) -> None:
     advice = advise(pipeline, whatif=parse_whatif(speeds=["compute=2x"]))
     assert advice.present.seconds == near(8 * (0.125 + 0.25))
     assert advice.prediction.seconds == near(0.125 + 8 * 0.25)
     assert advice.supposed == "compute 2 × as fast"
 
 
-def test_threads_of_the_users_choice(pipeline: Path) -> None:
+def test_threads_of_the_users_choice_are_predicted(pipeline: Path) -> None:
     advice = advise(pipeline, whatif=parse_whatif(threads=["transfer:8=thread_X"]))
     assert advice.prediction.seconds == near(2.25)
     assert labels(advice) == {8: "thread_X"}

@@ -45,7 +45,7 @@ def test_the_schedule_is_that_of_real_ranks(mpiexec, tmp_path, name, ranks):
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 300])
-def test_a_barrier_every_ninth_slice(nodes):
+def test_a_barrier_is_scheduled_in_every_ninth_slice(nodes):
     found = bcs.simulate("barrier", nodes, COSTS, slice=250e-6)
     scheduled = found.slices["slice"][found.slices["ncollmsm"] > 0]
     assert len(scheduled) == 20
@@ -68,7 +68,7 @@ def test_one_node_needs_no_network():
     assert bcs.simulate("sage", 1, COSTS, ranks_per_node=4).coordination == 0
 
 
-def test_ten_thousand_nodes():
+def test_all_messages_of_ten_thousand_nodes_are_matched():
     found = bcs.simulate("sage", 10_000, bcs.Costs(), steps=3)
     assert len(found.matches) == 60_000
     assert (np.bincount(found.matches["receiver"]) == 6).all()

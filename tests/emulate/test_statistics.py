@@ -73,7 +73,7 @@ def test_summaries_are_what_numpy_says(quiet):
     assert found["cycle"].mean == pytest.approx(total)
 
 
-def test_summaries_by_rank_and_by_pattern():
+def test_summaries_have_a_row_for_each_rank_or_pattern():
     first, second = planted_cycles(cycles=50), planted_cycles(cycles=50, seed=1)
     second["application"] = 1
     applications = [{"name": name, "pattern": "pairwise"} for name in ("one", "two")]

@@ -127,7 +127,7 @@ def test_an_operation_of_the_users_combines_in_order():
     place=st.sampled_from(sorted(PLACES)),
     count=st.sampled_from(["2", "6", "procs"]),
 )
-def test_random_messages_of_python_modules(seed, place, count):
+def test_random_messages_of_python_modules_arrive(seed, place, count):
     got = play(
         over_partitions("thread_B py.random_messages(seed, xs) -> ys"), place=place, count=count, seed=seed
     )
@@ -151,7 +151,7 @@ def test_what_is_posted_is_there_when_the_call_is_over(module):
 
 
 @pytest.mark.parametrize("place", ["three", "nodes"])
-def test_collectives_of_python_modules(place):
+def test_collectives_of_python_modules_bring_each_partition_its_pieces(place):
     got = play(over_partitions("thread_B py.exchanges(xs) -> ys"), place=place)
     assert np.array_equal(got["x"], got["y"])
 

@@ -231,7 +231,7 @@ def test_harmless_widening_is_allowed(write):
         ),
     ],
 )
-def test_cython_that_does_not_fit(write, text, expected):
+def test_cython_that_does_not_fit_is_refused_at_its_line(write, text, expected):
     error = failure(write, "f.pyx", f"#@ coven module f(in f64 x[n])\n{text}\n")
     assert expected in error.message
     assert "pse_module" not in error.message
@@ -245,7 +245,7 @@ def test_cython_that_does_not_fit(write, text, expected):
         (["f.c:2:1: warning: unused", "g.h:4:7: error: no", "f.c:9:8: note: here"], None),
     ],
 )
-def test_the_first_mistake_in_the_users_file(words, expected):
+def test_the_first_mistake_is_found_in_the_users_file_only(words, expected):
     found = [first_mistake(words, path) for path in ("f.pyx", "f.c")]
     assert [place for place in found if place] == ([expected] if expected else [])
 
@@ -479,7 +479,7 @@ def test_a_failed_build_leaves_no_draft(write, fresh_cache):
     assert not list((fresh_cache / "modules").glob("*/*/*"))
 
 
-def test_a_directive_that_changed_after_the_check(write, reference):
+def test_a_directive_that_changed_after_the_check_is_refused(write, reference):
     checked = reference(write("twice.c", DOUBLE))
     write(
         "twice.c",

@@ -96,7 +96,7 @@ def test_fft_keeps_its_wisdom_between_runs(fresh_cache, load_module, call):
     assert sorted(path.name for path in fresh_cache.glob("fftw*")) == ["fftw.lock", "fftw.wisdom"]
 
 
-def test_fft_from_several_threads(load_module, call):
+def test_fft_is_right_when_several_threads_call_it(load_module, call):
     module = load_module(ROOT / "programs/kernels/fft.c")
     arrays = [np.eye(40, 24 + k % 3, dtype=np.complex128) for k in range(12)]
     expected = np.concatenate([np.fft.fft(a, axis=1).ravel() for a in arrays])
@@ -105,7 +105,7 @@ def test_fft_from_several_threads(load_module, call):
     np.testing.assert_allclose(np.concatenate([a.ravel() for a in arrays]), expected, atol=1e-13)
 
 
-def test_fft_of_unaligned_rows(call, load_module):
+def test_fft_of_unaligned_rows_is_right(call, load_module):
     scipy_fft = pytest.importorskip("scipy.fft")
     raw = np.zeros(16 * 40 + 8, np.uint8)
     a = raw[8:].view(np.complex128).reshape(4, 10)

@@ -156,7 +156,7 @@ def test_files_that_cannot_be_loaded(std, tmp_path, monkeypatch, file, message):
     assert file not in REMEDIES or caught.value.help == REMEDIES[file]
 
 
-def test_h5_without_the_dataset(std, tmp_path):
+def test_a_missing_dataset_is_told_with_those_that_the_file_has(std, tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py (extra pse[hdf5]) is not installed")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["one"], file["two"] = [1.0], [2.0]

@@ -106,7 +106,7 @@ def energy(x, v, mass):
 
 
 @pytest.mark.parametrize(("steps", "error"), [(1000, 6.40e-5), (2000, 1.60e-5)])
-def test_three_bodies_on_a_figure_eight(carry_out, tmp_path, steps, error):
+def test_three_bodies_stay_on_their_figure_eight(carry_out, tmp_path, steps, error):
     """Two partitions for three bodies: the pieces that go round are of different sizes."""
     (tmp_path / "plummer.py").write_text(EIGHT)
     xm = carry_out("nbody.coven", 1, "x.npy", keep_state, bodies=3, steps=steps, dt=PERIOD / steps)

@@ -213,7 +213,7 @@ REGRESSIONS = {
 
 @pytest.mark.parametrize("name", REGRESSIONS)
 @pytest.mark.parametrize("depth", [1, 2])
-def test_what_once_went_wrong(folder, name, depth, monkeypatch):
+def test_programs_that_once_went_wrong_give_right_values(folder, name, depth, monkeypatch):
     body = REGRESSIONS[name]
     if "reduce s(" in body:
         body = "  var f64 s = 0.0\n" + body + '  thread_A py.note_value("s", 0, s)\n'

@@ -240,7 +240,7 @@ def test_transforms_are_those_of_numpy(play, place):
     np.testing.assert_allclose(told["w"], np.fft.fft(x), atol=1e-12)
 
 
-def test_more_partitions_than_cells_and_no_cells_at_all(play):
+def test_more_partitions_than_cells_are_right_and_no_cells_are_told(play):
     body = """
   var f64[N] @ block(0) u
   fill(3.0) -> u

@@ -150,7 +150,7 @@ def test_strings_made_of_values_of_partitions_reach_their_calls(folder):
     )
 
 
-def test_strings_of_several_partitions_of_a_processor(folder):
+def test_all_partitions_of_a_processor_get_strings(folder):
     body = "PARALLEL over P { thread_B c.half(N) -> x  thread_B py.hear(name + x) }"
     program = f"{HEAD.replace('P = procs', 'P = 2 * procs')}program sample {{\n{body}\n}}\n"
     checked = compile_program(program, folder / "several.coven")

@@ -105,7 +105,7 @@ def test_a_sum_has_the_same_bits_wherever_partitions_live(play, processors, how)
     assert play(90, processors, np.array(values), **how) == expected(values)
 
 
-def test_one_partition_for_each_of_many_processors(play):
+def test_sums_are_right_with_one_partition_on_each_of_many_processors(play):
     chance = random.Random(3)
     values = [chance.uniform(-1, 1) * 10.0 ** chance.randint(-8, 8) for _ in range(20)]
     assert play("procs", 20, np.array(values)) == expected(values)

@@ -72,7 +72,7 @@ def test_pieces_hold_their_indices_in_ascending_order(dealt):
 
 
 @pytest.mark.parametrize(("name", "extent"), [("owners", 0), ("lists", 0), ("owners", 1), ("lists", 1)])
-def test_hardly_anything_to_deal_out(dealt, name, extent):
+def test_patterns_deal_out_each_of_very_few_indices_once(dealt, name, extent):
     assert sorted(index for piece in dealt(name, extent) for index in piece) == [*range(extent)]
 
 

@@ -184,7 +184,7 @@ def test_a_selection_leaves_whole_calls(small_trace, tmp_path):
     assert [made[:3] for made in slices(found)[1, 1]] == [("load_frame", 0.5, 0.7)]
 
 
-def test_a_selection_of_modules(small_trace, tmp_path):
+def test_an_export_of_a_selection_has_its_modules_only(small_trace, tmp_path):
     found = slices(events(small_trace, tmp_path / "out.json", modules=frozenset({"rows"})))
     assert {name for made in found.values() for name, *_ in made} == {"wait: input", "fft.rows"}
 

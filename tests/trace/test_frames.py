@@ -41,7 +41,7 @@ def test_every_table_has_a_frame(read, name, column, values):
     assert read.frame(name)[column].tolist() == values
 
 
-def test_a_frame_of_a_selection(read):
+def test_a_frame_of_a_selection_has_its_rows_only(read):
     selection = trace.Selection.parse(thread=["B"])
     assert read.frame("module_calls", selection)["label"].tolist() == ["fft.rows"]
 

@@ -50,7 +50,7 @@ def names(read, rank):
             yield kind.name
 
 
-def test_a_trace_of_score_p(tmp_path):
+def test_a_trace_of_score_p_is_imported_whole(tmp_path):
     assert import_otf2(PINGPONG, tmp_path / "trace") == []
     read = trace.open(tmp_path / "trace")
     assert (read.ranks, read.problems, read.definitions) == ((0, 1), (), None)

@@ -81,12 +81,12 @@ def test_a_trace_that_does_not_exist_is_refused_with_the_command_that_makes_one(
     assert "pse run PROGRAM -p P --trace DIR" in caught.value.help
 
 
-def test_a_file_for_a_directory(small_trace):
+def test_a_file_is_refused_where_a_directory_is_expected(small_trace):
     with pytest.raises(trace.TraceError, match=r"definitions.json is a file; a trace is a directory"):
         trace.open(small_trace / "definitions.json")
 
 
-def test_a_directory_without_a_trace(tmp_path):
+def test_a_directory_without_a_trace_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(
         trace.TraceError, match=r"is not a trace: it has neither definitions.json nor files of events"

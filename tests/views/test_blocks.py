@@ -86,7 +86,7 @@ def test_kernel_finds_what_is_defined(picture, tphs, cut):
     assert {key: count for key, count in counts.items() if count} == dict(wanted[2])
 
 
-def test_more_categories_than_a_lane_remembers_and_more_blocks_than_fit_at_first(make):
+def test_no_time_is_lost_with_more_categories_and_blocks_than_a_lane_has_room_for(make):
     sites = np.arange(100, dtype="<u4")
     rows = [(10 * index, 10 * index + 3, index % 100, 1) for index in range(20_000)]
     collector = Collector(np.array([0, 200_000], "<i8"), 4, sites, OTHER, None, 0)

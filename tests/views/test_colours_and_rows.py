@@ -97,7 +97,7 @@ def test_routines_have_the_colour_of_their_family_others_their_own():
     assert colours["main"] != colours["solve"]
 
 
-def test_rows_of_a_selection(small_trace):
+def test_a_selection_has_its_rows_only(small_trace):
     assert [row.label for row in views.rows(small_trace, Selection(threads=frozenset({"thread_C"})))] == [
         "p0 · thread_C"
     ]

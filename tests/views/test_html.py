@@ -417,7 +417,7 @@ def test_a_click_follows_the_tph_on_all_threads(page: Page, made: tuple[trace.Tr
     assert page.find("#selected").text == ""
 
 
-def test_layers_and_folded_processors(page: Page) -> None:
+def test_layers_appear_and_processors_fold_when_they_are_clicked(page: Page) -> None:
     assert "memory" not in page.find("#gutter").text
     page.find('[data-layer="memory"]').click()
     page.find('[data-layer="queues"]').click()

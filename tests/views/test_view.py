@@ -42,7 +42,7 @@ def test_svg_has_texts_as_texts(small_trace, tmp_path):
         assert f">{word}<" in text
 
 
-def test_same_picture_same_bytes(small_trace, tmp_path):
+def test_a_picture_drawn_twice_has_the_same_bytes(small_trace, tmp_path):
     for form in BEGINS:
         for name in "ab":
             assert view(small_trace.path, "-o", tmp_path / f"{name}.{form}").exit_code == 0

@@ -75,7 +75,7 @@ def unexpected(
     ahead: Sequence[Token] = (),
 ) -> Diagnostic:
     """Report a token that does not fit between others, where the bracket `opened` is open."""
-    from pse.language.syntax._habits import (
+    from pse.language.syntax._other_languages import (
         closes_nothing,
         colon_help,
         number_help,
@@ -139,7 +139,7 @@ def _hint(
     token: Token, behind: Sequence[Token], accepted: Collection[str], ahead: Sequence[Token]
 ) -> str | None:
     """Guess what was meant: a misspelt keyword, a comment of another language, an output of `let`."""
-    from pse.language.syntax._habits import other_language
+    from pse.language.syntax._other_languages import other_language
 
     before = behind[-1] if behind else None
     found = _by_neighbours(token, behind[-2:], set(accepted), ahead)

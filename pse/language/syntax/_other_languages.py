@@ -1,4 +1,4 @@
-"""Habits of other languages that a syntax error shows, and how programs have it.
+"""What other languages write, where a syntax error shows it, and how programs say it.
 
 Pure functions over tokens: `behind` are those before the mistake, `ahead` those after it.
 """
