@@ -104,6 +104,7 @@ class Failure(IntEnum):
     DEADLOCK = 2  # all ranks wait and nothing can happen
     MISMATCH = 3  # ranks called different collective operations
     LEFT = 4  # a rank left while others wait for it
+    SILENT = 5  # the leader of a node does not answer any more
 
 
 class DescriptorKind(IntEnum):

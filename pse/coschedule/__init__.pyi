@@ -10,6 +10,9 @@ from ._monitor import Distribution as Distribution, Report as Report
 from ._monitor_files import (
     load_reports as load_reports,
     load_slices as load_slices,
+    merge_slices as merge_slices,
+    node_rows as node_rows,
+    nodes_of_slices as nodes_of_slices,
     routine_totals as routine_totals,
     slice_summary as slice_summary,
     slices_between as slices_between,

@@ -1,5 +1,8 @@
 """What can go wrong in the layer, in words: who waits for what, who died, whose calls don't fit together."""
 
+import atexit
+import functools
+import sys
 from typing import Final
 
 from pse._abi.coschedule import NONE, Collective, DescriptorKind, Failure
@@ -78,12 +81,36 @@ def operation_text(kind: int, peer: int, tag: int, operation: int) -> str:
 def failure_of(engine: Engine) -> CommunicationError:
     """Say why the layer has failed."""
     code, culprit, other = engine.failure()
-    if code == Failure.DEAD:
-        return _death(culprit, engine.totals()["slices"])
+    if code in (Failure.DEAD, Failure.SILENT):
+        _abort_at_exit()
+        told = _death if code == Failure.DEAD else _silence
+        return told(culprit, engine.totals()["slices"])
     if code == Failure.MISMATCH:
         return _mismatch(engine, culprit, other)
     return DeadlockError(
         engine.deadlock_text(_NAMES), help="compare what each waits for with what its peer sends"
+    )
+
+
+@functools.cache
+def _abort_at_exit() -> None:
+    """End the job when this process ends: MPI_Finalize would wait for a rank that is gone."""
+    atexit.register(_abort)
+
+
+def _abort() -> None:
+    from mpi4py import MPI
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if MPI.Is_initialized() and not MPI.Is_finalized():
+        MPI.COMM_WORLD.Abort(1)
+
+
+def _silence(culprit: int, slice: int) -> RankDiedError:
+    return RankDiedError(
+        f"the node of rank {culprit} has not answered for 10 s, in slice {slice}",
+        help="its machine or that rank's process stands still (a debugger, SIGSTOP), or the network is down",
     )
 
 

@@ -1,9 +1,10 @@
 """What programs under PSE_BCS_MMDS and PSE_BCS_EMDS wrote into a folder, and what it comes to."""
 
+import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,13 @@ from pse.coschedule._monitor import Report
 from pse.errors import UsageError
 
 
-def load_reports(folder: Path, communicator: int = 0) -> list[Report]:
+def load_reports(folders: Path | Sequence[Path], communicator: int = 0) -> list[Report]:
     """Read the reports of a communicator's processes.
 
     Parameters
     ----------
-    folder : Path
-        What PSE_BCS_MMDS named.
+    folders : Path or sequence of Path
+        What PSE_BCS_MMDS named: one folder for all nodes, or that of each.
     communicator : int, optional
         Which one of the program's: they are counted from 0 as they are made.
 
@@ -41,19 +42,25 @@ def load_reports(folder: Path, communicator: int = 0) -> list[Report]:
     []
     """
     name = re.compile(rf"mmds-{communicator}-(\d+)\.npz")
-    found = {int(match[1]): one for one in folder.glob("mmds-*.npz") if (match := name.fullmatch(one.name))}
+    paths = (path for one in _each(folders) for path in sorted(one.glob("mmds-*.npz")))
+    found = {int(match[1]): path for path in paths if (match := name.fullmatch(path.name))}
     return [Report.load(found[rank]) for rank in sorted(found)]
 
 
-def load_slices(folder: Path, communicator: int = 0) -> "NDArray[Any] | None":
+def load_slices(
+    folders: Path | Sequence[Path], communicator: int = 0, node: int | None = None
+) -> "NDArray[Any] | None":
     """Read the slices of a communicator.
 
     Parameters
     ----------
-    folder : Path
-        What PSE_BCS_EMDS named.
+    folders : Path or sequence of Path
+        What PSE_BCS_EMDS named: one folder for all nodes, or that of each.
     communicator : int, optional
         Which one of the program's: they are counted from 0 as they are made.
+    node : int, optional
+        Only what this node's ranks did; else all nodes' together: a slice takes as long as on the slowest,
+        and descriptors, messages and blocked ranks are added up.
 
     Returns
     -------
@@ -63,7 +70,7 @@ def load_slices(folder: Path, communicator: int = 0) -> "NDArray[Any] | None":
     Raises
     ------
     UsageError
-        The file can't be read.
+        A file can't be read.
 
     Examples
     --------
@@ -72,8 +79,47 @@ def load_slices(folder: Path, communicator: int = 0) -> "NDArray[Any] | None":
     >>> bcs.load_slices(Path(".")) is None
     True
     """
-    path = folder / f"emds-{communicator}.npy"
-    if not path.exists():
+    if node is not None:
+        return _of_node(folders, communicator, node)
+    parts = [_of_node(folders, communicator, one) for one in nodes_of_slices(folders, communicator)]
+    return merge_slices([one for one in parts if one is not None])
+
+
+def nodes_of_slices(folders: Path | Sequence[Path], communicator: int = 0) -> list[int]:
+    """Find the nodes whose slices are there.
+
+    Parameters
+    ----------
+    folders : Path or sequence of Path
+        What PSE_BCS_EMDS named.
+    communicator : int, optional
+        Which one of the program's.
+
+    Returns
+    -------
+    list of int
+        Their numbers.
+
+    See Also
+    --------
+    load_slices
+    """
+    return sorted(_files(folders, communicator))
+
+
+def _files(folders: Path | Sequence[Path], communicator: int) -> dict[int, Path]:
+    name = re.compile(rf"emds-{communicator}(?:-(\d+))?\.npy")
+    paths = (path for one in _each(folders) for path in sorted(one.glob("emds-*.npy")))
+    return {int(match[1] or 0): path for path in paths if (match := name.fullmatch(path.name))}
+
+
+def _each(folders: Path | Sequence[Path]) -> Sequence[Path]:
+    return [folders] if isinstance(folders, Path) else folders
+
+
+def _of_node(folders: Path | Sequence[Path], communicator: int, node: int) -> "NDArray[Any] | None":
+    path = _files(folders, communicator).get(node)
+    if path is None:
         return None
     try:
         slices: NDArray[Any] = np.load(path, allow_pickle=False)
@@ -82,6 +128,81 @@ def load_slices(folder: Path, communicator: int = 0) -> "NDArray[Any] | None":
     if slices.dtype != SLICE_DTYPE:
         raise UsageError(f"{path} has no slices: it has {slices.dtype}")
     return slices
+
+
+_LOCAL: Final = ("np2pdem", "np2pmsm", "ncolldem", "bpts")
+"""Metrics of one node's ranks; the others are those of the slice."""
+
+
+def _by_slice(rows: NDArray[Any]) -> NDArray[Any]:
+    """Make one row of what a node did in each slice: its ranks begin some of it before the node does."""
+    numbers, begins = np.unique(rows["slice"], return_index=True)
+    ends = [*begins[1:], len(rows)]
+    found: NDArray[Any] = rows[np.array(ends) - 1].copy()
+    for name in (*_LOCAL[:3], "ncollmsm", "gtdem", "gtmsm", "gtts"):
+        found[name] = np.add.reduceat(rows[name], begins) if len(numbers) else 0
+    found["begin"] = rows["begin"][begins]
+    return found
+
+
+def merge_slices(parts: "Sequence[NDArray[Any]]") -> "NDArray[Any] | None":
+    """Put the slices of several nodes together.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray
+        Of each node; the times are by the first one's clock.
+
+    Returns
+    -------
+    ndarray or None
+        Slices that all of them have; None if there are no nodes.
+
+    See Also
+    --------
+    load_slices
+    """
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    parts = [_by_slice(np.sort(one, order=["slice", "begin"])) for one in parts]
+    common = functools.reduce(np.intersect1d, (one["slice"] for one in parts))
+    parts = [one[np.isin(one["slice"], common)] for one in parts]
+    found = parts[0].copy()
+    for name in SLICE_DTYPE.names or ():
+        if name not in ("slice", "begin", "getts"):
+            columns = np.array([one[name] for one in parts])
+            found[name] = columns.sum(axis=0) if name in _LOCAL else columns.max(axis=0)
+    found["getts"] = np.diff(found["begin"], prepend=found["begin"][:1])
+    return found
+
+
+def node_rows(nodes: "Mapping[int, NDArray[Any] | None]") -> list[dict[str, Any]]:
+    """Say what the ranks of each node did (the paper's local metrics).
+
+    Parameters
+    ----------
+    nodes : mapping of int to ndarray
+        The slices of each node, as `load_slices` gives them.
+
+    Returns
+    -------
+    list of dict
+        ``node``, how many ``slices``, the median ``gtts`` (ns), sums of ``np2pdem``, ``np2pmsm`` and
+        ``ncolldem``, the mean of ``bpts``.
+
+    See Also
+    --------
+    load_slices
+    """
+    return [
+        {
+            "node": node, "slices": len(np.unique(one["slice"])), "gtts": float(np.median(one["gtts"])),
+            "np2pdem": int(one["np2pdem"].sum()), "np2pmsm": int(one["np2pmsm"].sum()),
+            "ncolldem": int(one["ncolldem"].sum()), "bpts": float(one["bpts"].mean()),
+        }
+        for node, one in nodes.items()
+        if one is not None and len(one)
+    ]  # fmt: skip
 
 
 def slices_between(slices: NDArray[Any], first: int, last: int) -> NDArray[Any]:

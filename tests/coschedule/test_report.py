@@ -74,6 +74,29 @@ def test_what_is_not_there_is_told(pse, folder, arguments, words):
     assert ended.err.startswith(words)
 
 
+@pytest.fixture
+def folders(folder, tmp_path_factory):
+    """The same, and a folder of another node, which has kept fewer slices and has two rows in one of them."""
+    other = tmp_path_factory.mktemp("other")
+    slices = np.load(folder / "emds-0.npy")[[2, 3, 3, 4, 5, 6, 7, 8, 9]]
+    slices["gtts"][0], slices["bpts"], slices["ncollmsm"] = 5000, 1, 1
+    np.save(other / "emds-0-1.npy", slices)
+    return folder, other
+
+
+def test_slices_of_several_nodes_are_put_together(pse, folders):
+    merged = bcs.load_slices(folders)
+    assert merged["slice"].tolist() == list(range(7, 15))
+    assert merged["gtts"].tolist() == [5000, 2000, *[1000] * 6]
+    assert merged["np2pmsm"].tolist() == [6, 9, *[6] * 6]
+    assert (merged["bpts"] == 1).all()
+    found = json.loads(pse("bcs", "report", *folders, "--slices", "7:9", "--json").out)
+    assert (found["slices"]["count"], found["slices"]["messages"]) == (3, 21)
+    assert [(row["node"], row["slices"], row["np2pmsm"]) for row in found["nodes"]] == [(0, 3, 9), (1, 3, 12)]
+    rows = [line.split()[:5] for line in pse("bcs", "report", *folders).out.splitlines()]
+    assert ["1", "8", "1.00", "ms", "27"] in rows or ["1", "8", "1.00", "µs", "27"] in rows
+
+
 def test_damaged_files_are_told(pse, folder):
     for name in ("emds-0.npy", "mmds-0-1.npz"):
         whole = (folder / name).read_bytes()

@@ -52,6 +52,7 @@ enum pse_bcs_failure {
     PSE_BCS_FAILURE_DEADLOCK = 2, /* all ranks wait and nothing can happen */
     PSE_BCS_FAILURE_MISMATCH = 3, /* ranks called different collective operations */
     PSE_BCS_FAILURE_LEFT = 4, /* a rank left while others wait for it */
+    PSE_BCS_FAILURE_SILENT = 5, /* the leader of a node does not answer any more */
 };
 
 /* What a descriptor asks for. */

@@ -20,6 +20,9 @@ namespace
 constexpr size_t piece_bytes = 1 << 18;
 constexpr size_t most_queued = 1 << 20; // So that slices needn't wait behind much else.
 constexpr int farewell_ms = 1000;
+constexpr uint64_t look_interval = 1000000000; // ns
+constexpr int look_ms = 1000;
+constexpr uint32_t patience = 10; // How often a node is asked whether it is there.
 
 template <class Part> std::string bytes_of(const Part &part)
 {
@@ -57,7 +60,8 @@ NodeThread::NodeThread(Segment &segment, Protocol &protocol, Link &link, uint32_
     : s_(segment), protocol_(protocol), link_(link), lock_(segment.shared(), protocol, rank),
       tree_(segment.options().node, segment.options().nodes,
             [this](uint32_t node, uint32_t kind, const std::string &bytes) { post(node, kind, bytes); }),
-      requests_(segment.options().nodes), parting_(segment.options().nodes), gone_(segment.options().nodes)
+      requests_(segment.options().nodes), parting_(segment.options().nodes), gone_(segment.options().nodes),
+      heard_(segment.options().nodes), silent_(segment.options().nodes)
 {
 }
 
@@ -71,11 +75,12 @@ void NodeThread::run()
 {
     bool busy = false;
     while (!stopping_.load()) {
-        link_.wait(*this, busy ? 0 : -1);
+        link_.wait(*this, busy ? 0 : look_ms);
         s_.shared().called.store(0);
         take_part();
         ask();
         busy = serve();
+        look_around();
     }
     {
         Guard guard(lock_);
@@ -214,7 +219,12 @@ void NodeThread::say_farewell()
 
 void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
 {
-    if (kind < SliceTree::kinds) {
+    heard_[node] = true;
+    if (kind == ping) {
+        link_.post(node, pong, {});
+    } else if (kind == pong) {
+        return;
+    } else if (kind < SliceTree::kinds) {
         tree_.message(node, kind, bytes);
     } else if (kind == request) {
         requests_[node].push_back(part_of<Request>(bytes));
@@ -239,15 +249,51 @@ void NodeThread::lost(uint32_t node)
     gone_[node] = true;
     requests_[node].clear();
     Guard guard(lock_);
-    uint32_t leader = 0;
-    while (s_.rank(leader).node != node)
-        leader++;
     if (!parting_[node])
-        protocol_.fail(PSE_BCS_FAILURE_DEAD, leader, none);
+        protocol_.fail(PSE_BCS_FAILURE_DEAD, leader_of(node), none);
     else if (tree_.is_begun())
         protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
     else
         s_.shared().reported = 0; // Nobody there begins a slice any more: what waits here for that is told.
+}
+
+uint32_t NodeThread::leader_of(uint32_t node) const
+{
+    uint32_t leader = 0;
+    while (s_.rank(leader).node != node)
+        leader++;
+    return leader;
+}
+
+// A process that stands still keeps its connections, so nodes ask their neighbours in the tree, and those of
+// whose memory something is to come, whether they are there, as long as somebody waits here.
+void NodeThread::look_around()
+{
+    if (pse_clock() - looked_ < look_interval)
+        return;
+    looked_ = pse_clock();
+    Guard guard(lock_);
+    if (protocol_.has_failed() || (!s_.shared().blocked && !tree_.is_begun() && !s_.shared().moving))
+        return;
+    std::vector<uint32_t> nodes = tree_.neighbours();
+    for (uint32_t index = 0; index < s_.options().ranks * fetches; index++)
+        if (s_.fetch(index).state.load() == Fetch::sent)
+            nodes.push_back(s_.rank(s_.fetch(index).owner).node);
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    for (uint32_t node : nodes)
+        watch(node);
+    announce_failure();
+}
+
+// What counts is how often it was asked in vain, not the time: this process may have stood still itself.
+void NodeThread::watch(uint32_t node)
+{
+    silent_[node] = heard_[node] || gone_[node] ? 0 : silent_[node] + 1;
+    heard_[node] = false;
+    if (silent_[node] > patience)
+        return protocol_.fail(PSE_BCS_FAILURE_SILENT, leader_of(node), none);
+    link_.post(node, ping, {});
 }
 
 // What ranks of this node want of other nodes' memory.

@@ -27,7 +27,7 @@ class NodeThread final : private Link::Receiver
     void stop();
 
   private:
-    enum Kind : uint32_t { failure = SliceTree::kinds, farewell, request, piece, want, over };
+    enum Kind : uint32_t { failure = SliceTree::kinds, farewell, request, piece, want, over, ping, pong };
     struct Request {
         uint32_t fetch, owner;
         uint64_t address, bytes, done;
@@ -57,6 +57,9 @@ class NodeThread final : private Link::Receiver
     bool serve();
     void serve_piece(uint32_t node, Request &wanted);
     void place(const std::string &bytes);
+    void look_around();
+    void watch(uint32_t node);
+    uint32_t leader_of(uint32_t node) const;
     void tell_all(Kind kind, const std::string &bytes);
 
     Segment &s_;
@@ -71,7 +74,9 @@ class NodeThread final : private Link::Receiver
     bool asked_ = false;     // For a strobe, since the last one.
     uint32_t under_way_ = 0; // Strict slices: nodes that haven't ended it.
     uint32_t idle_ = 0;      // Strict slices in which there was nothing to do.
-    uint64_t begun_at_ = 0;
+    uint64_t begun_at_ = 0, looked_ = 0;
+    std::vector<bool> heard_;      // Since this thread last looked.
+    std::vector<uint32_t> silent_; // How often a node has not answered.
     std::atomic<bool> stopping_{false};
 };
 

@@ -68,14 +68,11 @@ bool SliceTree::has_all() const
     return std::all_of(children_.begin(), children_.end(), [](const Child &child) { return child.came; });
 }
 
-std::vector<uint32_t> SliceTree::awaited() const
+std::vector<uint32_t> SliceTree::neighbours() const
 {
-    std::vector<uint32_t> found;
-    if (sent_ && !over_)
-        found.push_back(parent_);
+    std::vector<uint32_t> found(node_ ? 1 : 0, parent_);
     for (const Child &child : children_)
-        if (begun_ && !sent_ && !child.came)
-            found.push_back(child.node);
+        found.push_back(child.node);
     return found;
 }
 

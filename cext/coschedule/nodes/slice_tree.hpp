@@ -70,8 +70,8 @@ class SliceTree
         return over_;
     }
     Said end();
-    // Nodes without which the slice doesn't go on.
-    std::vector<uint32_t> awaited() const;
+    // Nodes whose messages come here.
+    std::vector<uint32_t> neighbours() const;
 
   private:
     struct Child {

@@ -19,7 +19,14 @@ from pse.views.core import choose_format
 
 
 @click.command("report")
-@click.argument("folder", type=click.Path(path_type=Path), shell_complete=directories)
+@click.argument(
+    "folders",
+    metavar="FOLDER…",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    shell_complete=directories,
+)
 @click.option("--communicator", default=0, metavar="N", help="Which one, counted from 0 as they are made.")
 @click.option("--rank", type=int, metavar="N", help="Only this rank's calls.")
 @click.option("--slices", "window", metavar="A:B", help="Only slices A to B.")
@@ -34,7 +41,7 @@ from pse.views.core import choose_format
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    folder: Path,
+    folders: Sequence[Path],
     communicator: int,
     rank: int | None,
     window: str | None,
@@ -42,11 +49,20 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Report calls and slices that FOLDER has from a run with PSE_BCS_MMDS or PSE_BCS_EMDS set to it."""
-    if not folder.is_dir():
-        raise UsageError(f"there is no directory {folder}", help=_recorded_into(folder))
-    reports = [one for one in coschedule.load_reports(folder, communicator) if rank in (None, one.rank)]
-    slices = _within(coschedule.load_slices(folder, communicator), window)
+    """Report calls and slices that FOLDER has from a run with PSE_BCS_MMDS or PSE_BCS_EMDS set to it.
+
+    Nodes that don't share a file system have a folder each: give all of them.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"there is no directory {folder}", help=_recorded_into(folder))
+    folder = folders[0]
+    reports = [one for one in coschedule.load_reports(folders, communicator) if rank in (None, one.rank)]
+    slices = _within(coschedule.load_slices(folders, communicator), window)
+    nodes = {
+        node: _within(coschedule.load_slices(folders, communicator, node), window)
+        for node in coschedule.nodes_of_slices(folders, communicator)
+    }
     if not reports and slices is None:
         raise UsageError(
             f"{folder} has nothing of communicator {communicator}"
@@ -56,10 +72,13 @@ def command(
     if output is not None:
         _draw(slices, metrics or views.SLICE_METRICS, output, folder)
     elif as_json:
-        totals = coschedule.routine_totals(reports)
-        click.echo(json.dumps({"routines": totals, "slices": _summary(slices)}, indent=1))
+        found = {
+            "routines": coschedule.routine_totals(reports), "slices": _summary(slices), "nodes": _rows(nodes)
+        }  # fmt: skip
+        click.echo(json.dumps(found, indent=1))
     else:
         _print(reports, slices)
+        _print_nodes(nodes)
 
 
 def _recorded_into(folder: Path) -> str:
@@ -89,7 +108,7 @@ def _pace_text(pace: Sequence[tuple[int, int]]) -> str:
 
 
 def _print(reports: Sequence[coschedule.Report], slices: NDArray[Any] | None) -> None:
-    console = Console() if sys.stdout.isatty() else Console(width=100)
+    console = _console()
     if reports:
         table = Table(
             box=None,
@@ -119,6 +138,37 @@ def _print(reports: Sequence[coschedule.Report], slices: NDArray[Any] | None) ->
             f"{count_text(found['collectives'], 'collective operation')}",
             soft_wrap=True,
         )
+
+
+def _rows(nodes: dict[int, NDArray[Any] | None]) -> list[dict[str, Any]]:
+    return coschedule.node_rows(nodes) if len(nodes) > 1 else []
+
+
+def _print_nodes(nodes: dict[int, NDArray[Any] | None]) -> None:
+    rows = _rows(nodes)
+    if not rows:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
+    for name in (
+        "node",
+        "slices",
+        "a slice takes",
+        "messages",
+        "their descriptors",
+        "collectives'",
+        "blocked",
+    ):
+        table.add_column(name, justify="right")
+    for row in rows:
+        counts = [f"{row[name]:,}" for name in ("np2pmsm", "np2pdem", "ncolldem")]
+        table.add_row(
+            str(row["node"]), f"{row['slices']:,}", time_text(row["gtts"]), *counts, f"{row['bpts']:.2f}"
+        )
+    _console().print(table)
+
+
+def _console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=100)
 
 
 def _draw(slices: NDArray[Any] | None, metrics: Sequence[str], output: Path, folder: Path) -> None:

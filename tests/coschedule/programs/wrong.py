@@ -65,6 +65,19 @@ def killed(comm):
     comm.Barrier()
 
 
+def silent(comm):
+    """The leader of the second node stands still."""
+    process = world.bcast(os.getpid(), 1)
+    comm.Barrier()
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    try:
+        comm.Barrier()
+    finally:
+        if rank == 0:
+            os.kill(process, signal.SIGKILL)
+
+
 def left(comm):
     if rank != 1:
         comm.Recv(one, source=1)

@@ -107,15 +107,44 @@ int pse_bcs_reduce(struct pse_bcs_comm *comm, const void *sendbuf, struct pse_bc
     return pse_bcs_call_end(&call);
 }
 
+/* What of an array a rank reduces for all. */
+static struct pse_bcs_place share_of(const struct pse_bcs_comm *comm, int rank, struct pse_bcs_place all)
+{
+    const MPI_Count begin = all.count * rank / comm->size;
+    const MPI_Count end = all.count * (rank + 1) / comm->size;
+    all.buffer = (char *)all.buffer + (MPI_Aint)begin * pse_bcs_extent_of(all.type);
+    all.count = end - begin;
+    return all;
+}
+
+/* Each rank reduces a piece of the array, in the order of ranks as ever, and then gives it to all. */
+static int allreduce_pieces(struct pse_bcs_comm *comm, const void *sendbuf, struct pse_bcs_place result,
+                            MPI_Op op)
+{
+    struct pse_bcs_call call;
+    const struct pse_bcs_place mine = share_of(comm, comm->rank, result);
+    pse_bcs_call_begin(&call, comm, PSE_BCS_LABEL_ALLREDUCE, NO_ROOT, NULL);
+    for (int rank = 0; rank < comm->size; rank++)
+        pse_bcs_give(&call, rank, share_of(comm, rank, own_part(sendbuf, result)), false);
+    pse_bcs_take_reduced(&call, comm->size - 1, mine, op);
+    const int error = pse_bcs_call_end(&call);
+    if (error)
+        return error;
+    pse_bcs_call_begin(&call, comm, PSE_BCS_LABEL_ALLREDUCE, NO_ROOT, NULL);
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (rank == comm->rank)
+            continue;
+        pse_bcs_give(&call, rank, mine, false);
+        pse_bcs_take(&call, rank, share_of(comm, rank, result));
+    }
+    return pse_bcs_call_end(&call);
+}
+
 int pse_bcs_allreduce(struct pse_bcs_comm *comm, const void *sendbuf, struct pse_bcs_place result, MPI_Op op,
                       MPI_Request *request)
 {
-    if (!request && result.count && pse_bcs_bytes_of(result) > SMALL) {
-        /* The same bits, with a copy of all contributions on one rank only. */
-        const struct pse_bcs_place own = own_part(sendbuf, result);
-        const int error = pse_bcs_reduce(comm, comm->rank == 0 ? sendbuf : own.buffer, result, op, 0, NULL);
-        return error ? error : pse_bcs_bcast(comm, result, 0, NULL);
-    }
+    if (!request && result.count && pse_bcs_bytes_of(result) > SMALL)
+        return allreduce_pieces(comm, sendbuf, result, op);
     struct pse_bcs_call call;
     pse_bcs_call_begin(&call, comm, PSE_BCS_LABEL_ALLREDUCE, NO_ROOT, request);
     for (int rank = 0; rank < comm->size; rank++)
