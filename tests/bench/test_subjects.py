@@ -123,6 +123,7 @@ SMALL = {
             barriers=5,
             operations=3,
             noted=2,
+            emulated=False,
         ),
         19,
     ),

@@ -1,9 +1,10 @@
-"""``pse bench bcs``: coscheduled communication beside MPI's own, on one node.
+"""``pse bench bcs``: coscheduled communication beside MPI's own, on one node and on two.
 
 Proxies of two applications run with a rank on each core and with two, over MPI as it can be configured (one
 thread or several; throttled, so that ranks which wait leave the core to others, or not) and over
-`pse.bcs.Comm`; each is compared with the configuration of MPI that suits it best.  Then single operations,
-strobes, and what it costs to note slices.
+`pse.bcs.Comm`; each is compared with the configuration of MPI that suits it best; the same, and the benchmark
+of barriers, on two nodes of an emulated cluster where that can be.  Then single operations, strobes, and what
+it costs to note slices.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import os
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from pse.bench._environments import Place, nodes
 from pse.bench._figures import Against, Figure
 from pse.bench._running import (
     HERE,
@@ -27,9 +30,10 @@ from pse.bench._running import (
 )
 from pse.bench.peers.bcs import sage, sweep3d
 from pse.errors import RunError
+from pse.text import count_text
 
-EARLY, STRICT = 500, 250
-"""µs of a slice: the default, and the paper's."""
+EARLY, STRICT, FAR_SLICE = 500, 250, 1000
+"""µs of a slice: the default, the paper's, and the default of several nodes."""
 OURS = (("bcs", EARLY), ("bcs-strict", STRICT))
 _THROTTLE = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
@@ -42,6 +46,14 @@ TARGETS = {
     "ahead": ("SWEEP3D-like, non-blocking", "bcs", (1.00, 1.00)),
 }
 """Titles of proxies, who communicates, and the targets with a core for each rank and with half of one."""
+ON_NODES = {key: TARGETS[key] for key in ("sage", "sweep", "ahead")} | {
+    "barrier": ("a barrier every 1.9 ms", "bcs", (1.10, 1.10))
+}
+"""The same for nodes."""
+NODES, RATE = 2, "1gbit"
+FAR = "nodes "
+"""Begins the names of what is measured there."""
+FAR_RANKS = (NODES, 2 * NODES)
 OVERLAPS = {
     "sender": "only the sender computes",
     "receiver": "only the receiver computes",
@@ -69,6 +81,26 @@ MODES = tuple(
 
 
 @dataclass(frozen=True)
+class OnNodes(Surroundings):
+    """An emulated cluster, with a configuration of MPI."""
+
+    place: Place
+    mode: Mode | None = None
+
+    def inside(self, command: Sequence[str]) -> list[str]:
+        """Give the command that runs another one there."""
+        return self.place.inside(command)
+
+    def environment(self) -> dict[str, str]:
+        """Give the variables of both."""
+        return self.place.environment() | (self.mode.variables if self.mode else {})
+
+    def hosts(self, ranks: int) -> list[str]:
+        """Give mpiexec's words for so many ranks on each node."""
+        return self.place.hosts(ranks)
+
+
+@dataclass(frozen=True)
 class Sizes:
     """How much is measured: launches in a repetition, and in a launch steps, operations and seconds."""
 
@@ -83,14 +115,20 @@ class Sizes:
     barriers: int = 150
     operations: int = 400
     noted: int = 60
+    emulated: bool = True
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
     """Measure all of it; every repetition is some launches, all in turn."""
     bed = _Bed(sizes, usable_cores()[:2])
-    samples = in_turn(repeats * sizes.launches, bed.measurers(), say)
+    with nodes(NODES, RATE, emulated=sizes.emulated) as place:
+        there = bed.on_nodes(place) if place.cluster else []
+        if sizes.emulated and not there:
+            say(f"nothing is measured on nodes: {place.words}")
+        samples = in_turn(repeats * sizes.launches, [*bed.measurers(), *there], say)
     proxies = [_proxy(key, ranks, bed, samples) for ranks in bed.ranks for key in TARGETS]
-    return [*proxies, *_operations(samples), *_strobes(samples)]
+    far = [_proxy(key, ranks, bed, samples, FAR) for ranks in FAR_RANKS for key in ON_NODES if there]
+    return [*proxies, *far, *_operations(samples), *_strobes(samples)]
 
 
 class _Bed:
@@ -101,7 +139,7 @@ class _Bed:
         self.ranks = (len(cores), 2 * len(cores))
         with confined_to(cores[-1:]):
             self.work = sage.work(sizes.sage), sweep3d.work(sizes.sweep)
-        self.expected = {ranks: self._expect(ranks) for ranks in self.ranks}
+        self.expected = {ranks: self._expect(ranks) for ranks in {*self.ranks, *FAR_RANKS}}
 
     def _expect(self, ranks: int) -> dict[str, str]:
         swept = sweep3d.oracle(ranks, self.work[1], self.sizes.steps)
@@ -125,10 +163,31 @@ class _Bed:
             "bcs.proxies", ranks, name, slice, self.sizes.steps, *self.work, cores=self.cores, place=mode
         )
         key = mode.name if isinstance(mode, Mode) else name
+        self._check(found, ranks, key)
+        return {f"{ranks} {key} {proxy}": one["seconds"] for proxy, one in found.items()}
+
+    def on_nodes(self, place: Place) -> list[Callable[[], dict[str, float]]]:
+        """Give what of a round is measured on the nodes of a cluster."""
+        found: list[Callable[[], dict[str, float]]] = []
+        for ranks in FAR_RANKS:
+            for mode in self.sizes.modes:
+                found.append(functools.partial(self.far_proxies, ranks, "mpi", OnNodes(place, mode)))
+            found.append(functools.partial(self.far_proxies, ranks, "bcs", OnNodes(place)))
+        return found
+
+    def far_proxies(self, ranks: int, name: str, there: OnNodes) -> dict[str, float]:
+        """Seconds of a step of each proxy on nodes."""
+        each = ranks // NODES
+        words = name, FAR_SLICE, self.sizes.steps, *self.work
+        found = run_peer("bcs.proxies", ranks, *words, place=there, each=each)
+        key = there.mode.name if there.mode else name
+        self._check(found, ranks, key)
+        return {f"{FAR}{ranks} {key} {proxy}": one["seconds"] for proxy, one in found.items()}
+
+    def _check(self, found: dict[str, Any], ranks: int, key: str) -> None:
         for proxy, digest in self.expected[ranks].items():
             if found[proxy]["digest"] != digest:
                 raise RunError(f"{proxy} on {ranks} ranks, {key}: the results are not the serial program's")
-        return {f"{ranks} {key} {proxy}": one["seconds"] for proxy, one in found.items()}
 
     def operations(self, name: str, mode: Surroundings) -> dict[str, float]:
         """Single operations of two ranks."""
@@ -146,19 +205,18 @@ class _Bed:
         return run_peer("bcs.strobes", 2, *words, cores=self.cores)
 
 
-def _proxy(key: str, ranks: int, bed: _Bed, samples: Samples) -> Figure:
+def _proxy(key: str, ranks: int, bed: _Bed, samples: Samples, place: str = "") -> Figure:
     """Compare with the configuration of MPI whose median is the least."""
-    title, name, targets = TARGETS[key]
+    title, name, targets = (ON_NODES if place else TARGETS)[key]
     cores = len(bed.cores)
     proxy = "sweep" if key == "strict" else key
-    times = {mode.name: samples[f"{ranks} {mode.name} {proxy}"] for mode in bed.sizes.modes}
+    times = {mode.name: samples[f"{place}{ranks} {mode.name} {proxy}"] for mode in bed.sizes.modes}
     best = min(times, key=lambda mode: statistics.median(times[mode]))
-    ours, mpi = samples[f"{ranks} {name} {proxy}"], times[best]
+    ours, mpi = samples[f"{place}{ranks} {name} {proxy}"], times[best]
     peer = Against(f"MPI, thread level {best}", "ms", _scaled(mpi, 1e3), _scaled(ours, 1e3))
-    where = f"{ranks} ranks on {cores} core" + "s" * (cores > 1)
-    return Figure(
-        f"{title}, {where}, over MPI's best", "×", "<=", targets[ranks > cores], ratios(ours, mpi), peer
-    )
+    where = f"{ranks} ranks on " + (f"{NODES} nodes" if place else count_text(cores, "core"))
+    target = targets[ranks > (NODES if place else cores)]
+    return Figure(f"{title}, {where}, over MPI's best", "×", "<=", target, ratios(ours, mpi), peer)
 
 
 def _scaled(samples: Sequence[float], factor: float) -> tuple[float, ...]:

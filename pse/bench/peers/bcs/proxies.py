@@ -1,17 +1,30 @@
 """All proxies in one launch: ``proxies COMM SLICE STEPS SAGE SWEEP``; prints seconds per step and digests.
 
+``barrier``: seconds from one of STEPS barriers to the next, with 1.9 ms of computing before each.
+
 SLICE is in µs; SAGE and SWEEP are amounts of work of a step, which the bench has measured on an idle core.
 """
 
 import json
 import sys
+import time
 from collections.abc import Callable
+from typing import Any
 
 from pse.bench.peers.bcs._proxy import Proxy, communicator, timed
+from pse.bench.peers.bcs.barriers import synchronize
 from pse.bench.peers.bcs.sage import Sage
 from pse.bench.peers.bcs.sweep3d import Sweep
 
 _WARM_UP = 3
+
+
+def between_barriers(comm: Any, barriers: int) -> float:
+    """Mean seconds from one barrier to the next."""
+    comm.Barrier()
+    begin = time.perf_counter()
+    synchronize(comm, barriers)
+    return (time.perf_counter() - begin) / barriers
 
 
 def main() -> None:
@@ -23,7 +36,7 @@ def main() -> None:
             "sweep": lambda: Sweep(comm.rank, comm.size, sweep),
             "ahead": lambda: Sweep(comm.rank, comm.size, sweep, nonblocking=True),
         }
-        printed = {}
+        printed: dict[str, dict[str, Any]] = {"barrier": {"seconds": between_barriers(comm, steps)}}
         for key, make in makers.items():
             make().advance(comm, _WARM_UP)
             found = timed(comm, make(), steps)
