@@ -235,19 +235,6 @@ TOOL_PUBLIC int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_S
     return error;
 }
 
-TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[],
-                             MPI_Status statuses[])
-{
-    MPI_Status status;
-    const int error = MPI_Waitany(count, requests, &indices[0], &status);
-    *completed = indices[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
-    if (*completed != 1 || statuses == MPI_STATUSES_IGNORE)
-        return error ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
-    statuses[0] = status;
-    statuses[0].MPI_ERROR = error;
-    return error ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
-}
-
 TOOL_PUBLIC int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     struct view view;
@@ -307,6 +294,25 @@ TOOL_PUBLIC int MPI_Testsome(int count, MPI_Request requests[], int *completed, 
     look_away(&view);
     const int own_error = raise(&errors);
     return error ? error : own_error;
+}
+
+/* One as by MPI_Waitany; of the others what has come by then, as by MPI_Testsome. */
+TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[],
+                             MPI_Status statuses[])
+{
+    MPI_Status status;
+    const bool tells = statuses != MPI_STATUSES_IGNORE;
+    int more = 0, error = MPI_Waitany(count, requests, &indices[0], &status);
+    *completed = indices[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
+    if (*completed == 1 && tells) {
+        statuses[0] = status;
+        statuses[0].MPI_ERROR = error;
+    }
+    if (*completed == 1 && count > 1)
+        error |= MPI_Testsome(count, requests, &more, indices + 1, tells ? statuses + 1 : statuses);
+    if (*completed == 1 && more != MPI_UNDEFINED)
+        *completed += more;
+    return error ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }
 
 /* The rest of a request's life */

@@ -64,6 +64,17 @@ def testall(requests):
         pass
 
 
+def several():
+    """All that has come is given at once."""
+    requests = [world.Irecv(np.zeros(1), rank, tag) for tag in range(4)]
+    told = []
+    for tags in ([3], [2, 0], [1]):
+        for tag in tags:
+            world.Ssend(np.zeros(1), rank, tag)
+        told += [sorted(MPI.Request.Waitsome(requests))]
+    tell(*told, MPI.Request.Waitsome(requests))
+
+
 def elsewhere():
     """A rank is in MPI's own calls while others need its message, from any source."""
     window = MPI.Win.Allocate(8, comm=world)
