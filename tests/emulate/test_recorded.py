@@ -1,5 +1,6 @@
 """Recorded programs: what ranks computed and sent is replayed without the program."""
 
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -9,7 +10,7 @@ import pytest
 
 import pse.trace
 from pse._abi.emulate import StepKind
-from pse.advise import sensitivity
+from pse.advise import sensitivity, sensitivity_text
 from pse.emulate import (
     ConfigurationError,
     Dispersion,
@@ -26,6 +27,7 @@ from pse.emulate import (
 from pse.emulate.recorded._conversion import _without
 from pse.emulate.recorded._program import load_program
 from pse.runtime.launch import find_mpiexec
+from pse.trace import TraceError
 from pse.trace.query import Communicators
 
 pytestmark = pytest.mark.mpi
@@ -116,6 +118,48 @@ def test_what_the_trace_does_not_name_is_said(monkeypatch, recorded):
     assert program.notes == (
         "left out: 1 collective operation among neighbours, whom the trace doesn't name",
     )
+
+
+@pytest.fixture
+def damaged(recorded, tmp_path):
+    """Give a copy of the trace, and the file of rank 1 in it."""
+    copy = shutil.copytree(recorded / "ring", tmp_path / "copy")
+    return copy, next(copy.glob("rank-00001*"))
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_a_trace_without_the_file_of_a_rank_is_refused(damaged, rank):
+    copy, _ = damaged
+    next(copy.glob(f"rank-0000{rank}*")).unlink()
+    with pytest.raises(TraceError, match=f"copy lacks the events of rank {rank}: without them"):
+        record_program(pse.trace.open(copy))
+
+
+@pytest.mark.parametrize("data", [b"", b"garbage" * 1000])
+def test_a_trace_with_an_unreadable_file_is_refused_with_the_cause(damaged, data):
+    copy, file = damaged
+    file.write_bytes(data)
+    network = Model(1e-6, 1e-9, dispersion=Dispersion((1.0,), ((0, (0.5, 1.5)),)))
+    for use in (record_program, lambda opened: sensitivity(opened, network)):
+        with pytest.raises(TraceError, match="lacks the events of rank 1") as caught:
+            use(pse.trace.open(copy))
+        assert caught.value.help.startswith("rank 1: ")
+
+
+def test_what_a_cut_file_lacks_is_noted_with_the_program_and_its_sensitivity(damaged):
+    copy, file = damaged
+    opened = pse.trace.open(copy)
+    begin = file.stat().st_size - opened.events(1).nbytes
+    with file.open("r+b") as cut:
+        cut.truncate(begin + opened.events(1).nbytes // 2)
+    problems = pse.trace.open(copy).problems
+    program = record_program(pse.trace.open(copy))
+    assert problems and program.notes[: len(problems)] == problems
+    assert any(note.endswith("of which the trace has one end only") for note in program.notes)
+    network = Model(1e-6, 1e-9, dispersion=Dispersion((1.0,), ((0, (0.5, 1.5)),)))
+    found = sensitivity(copy, network, draws=10)
+    assert found.notes == program.notes
+    assert f"note: {problems[0]}" in [*sensitivity_text(found)]
 
 
 def test_a_group_meets_without_the_others():

@@ -57,6 +57,7 @@ def mpi_sensitivity(
             SiteVariation(site, steady.counts[site], steady.seconds[site], share, steady.nouns[site])
             for site, share in zip(sites, shares[1:], strict=True)
         ],
+        notes=timed.program.notes,
     )
 
 

@@ -111,6 +111,7 @@ def sensitivity(
         steady=seconds,
         launches=shares[0],
         sites=sites,
+        notes=opened.problems,
     )
 
 
@@ -194,6 +195,7 @@ def sensitivity_text(found: Sensitivity) -> Iterator[str]:
     )
     share = 100 * found.sigma / found.median
     yield f"standard deviation {sigma} ({share:.2g} %), from {count_text(found.draws, 'simulated run')}"
+    yield from (f"note: {note}" for note in found.notes)
     if abs(1 - found.simulated / found.measured) > DOUBTFUL:
         yield (
             f"note: simulating the run as it was gives {time_text(1e9 * found.simulated)}, not"

@@ -67,6 +67,8 @@ class Sensitivity:
         Call sites, or call paths of an MPI program, those first that carry most.
     draws : int
         How many runs were simulated.
+    notes : tuple of str
+        What the trace lacks, or what is replayed otherwise than it was.
 
     See Also
     --------
@@ -84,6 +86,7 @@ class Sensitivity:
     launches: float
     sites: tuple[SiteVariation, ...]
     draws: int
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give all that JSON can say."""

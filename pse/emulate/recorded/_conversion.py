@@ -17,10 +17,10 @@ from pse.emulate.patterns._cycle import PatternError, Step
 from pse.emulate.patterns._simulation import simulate
 from pse.emulate.recorded._collectives import Collectives, Item, Sent
 from pse.emulate.recorded._program import RecordedProgram
-from pse.text import count_text
+from pse.text import count_text, ranges_text
 from pse.trace import MessageFlag, Trace, TraceError
 from pse.trace.format import Array
-from pse.trace.query import mpi_messages
+from pse.trace.query import Communicators, mpi_messages
 
 SHORTEST = 100
 """ns: what is shorter is no computing."""
@@ -71,7 +71,7 @@ def record_program(opened: Trace) -> RecordedProgram:
     Raises
     ------
     TraceError
-        Nothing in the trace can be replayed, or its order doesn't allow it.
+        Nothing in the trace can be replayed, its order doesn't allow it, or it lacks ranks.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def record_timed_program(opened: Trace) -> TimedProgram:
     Raises
     ------
     TraceError
-        Nothing in the trace can be replayed, or its order doesn't allow it.
+        Nothing in the trace can be replayed, its order doesn't allow it, or it lacks ranks.
 
     Examples
     --------
@@ -105,11 +105,13 @@ def record_timed_program(opened: Trace) -> TimedProgram:
     >>> timed.program.ranks, timed.times[1][:3]
     (2, (5000001, 14000000, 14000000))
     """
+    _require_ranks(opened)
     numbers = {rank: place for place, rank in enumerate(opened.ranks)}
     items: dict[int, list[Item]] = {place: [] for place in numbers.values()}
     collectives = Collectives(opened, numbers)
-    messages = [*_messages(opened), *collectives.neighbour_messages()]
-    notes = [*_add_messages(items, numbers, messages), *collectives.add_to(items)]
+    whole, halves = _messages(opened)
+    messages = [*whole, *collectives.neighbour_messages()]
+    notes = [*opened.problems, *halves, *_add_messages(items, numbers, messages), *collectives.add_to(items)]
     _add_computing(items, numbers, opened)
     ordered = [sorted(own, key=lambda item: item[:2]) for own in items.values()]
     steps = tuple(_complete([step for *_, step in own]) for own in ordered)
@@ -132,17 +134,40 @@ def _complete(steps: list[Step]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _messages(opened: Trace) -> Iterator[Sent]:
-    """Yield sender, receiver, bytes, and the times of both ends, of every message between two ranks."""
+def _require_ranks(opened: Trace) -> None:
+    """Refuse a trace that lacks ranks: what the others did is not the program."""
+    known = Communicators(opened).ranks | {one.rank for one in getattr(opened.definitions, "ranks", ())}
+    if lost := sorted(known - {*opened.ranks}):
+        ranks = f"rank{'s' * (len(lost) > 1)} {ranges_text(lost)}"
+        raise TraceError(
+            f"{opened.path} lacks the events of {ranks}: without them the program can't be replayed",
+            help="; ".join([*opened.problems, "record the program again"]),
+        )
+
+
+def _messages(opened: Trace) -> tuple[list[Sent], list[str]]:
+    """Give sender, receiver, bytes, and the times of both ends, of every message between two ranks.
+
+    And what is left out: messages of which the trace has one end.
+    """
+    found: list[Sent] = []
+    halves = 0
     for messages in (opened.messages(), mpi_messages(opened), opened.partition_messages()):
+        messages = messages[messages["sender"] != messages["receiver"]]
         both = (messages["sent"] >= 0) & (messages["received"] >= 0)
-        chosen = messages[both & (messages["sender"] != messages["receiver"])]
-        size = chosen["bytes"].astype("<i8")
-        if "flags" in (chosen.dtype.names or ()):
-            moved = (chosen["flags"] & MessageFlag.DESCRIPTOR) == 0
-            size = np.where(moved, size, np.minimum(size, DESCRIPTOR_BYTES))
-        columns = [chosen["sender"], chosen["receiver"], size, chosen["sent"], chosen["received"]]
-        yield from zip(*(column.tolist() for column in columns), strict=True)
+        halves += int((~both).sum())
+        found += _sent(messages[both])
+    left = f"left out: {count_text(halves, 'message')} of which the trace has one end only"
+    return found, [left] if halves else []
+
+
+def _sent(messages: Array) -> Iterator[Sent]:
+    size = messages["bytes"].astype("<i8")
+    if "flags" in (messages.dtype.names or ()):
+        moved = (messages["flags"] & MessageFlag.DESCRIPTOR) == 0
+        size = np.where(moved, size, np.minimum(size, DESCRIPTOR_BYTES))
+    columns = [messages["sender"], messages["receiver"], size, messages["sent"], messages["received"]]
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def _add_messages(

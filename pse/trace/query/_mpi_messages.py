@@ -76,6 +76,11 @@ class Communicators:
         order = np.argsort(np.array(keys, "<u8"))
         self._keys, self._ranks = np.array(keys, "<u8")[order], np.array(list(members.values()), "<u4")[order]
 
+    @property
+    def ranks(self) -> frozenset[int]:
+        """The ranks of the job that are known to be in a communicator; the trace may lack some of them."""
+        return frozenset(self._ranks.tolist()) - {NONE}
+
     def number(self, rank: int, own: Array) -> Array:
         """For a rank's own numbers the common ones, NONE for unknown ones."""
         owns, numbers = self._own[rank]
