@@ -154,7 +154,8 @@ def test_what_a_cut_file_lacks_is_noted_with_the_program_and_its_sensitivity(dam
         cut.truncate(begin + opened.events(1).nbytes // 2)
     problems = pse.trace.open(copy).problems
     program = record_program(pse.trace.open(copy))
-    assert problems and program.notes[: len(problems)] == problems
+    assert problems
+    assert program.notes[: len(problems)] == problems
     assert any(note.endswith("of which the trace has one end only") for note in program.notes)
     network = Model(1e-6, 1e-9, dispersion=Dispersion((1.0,), ((0, (0.5, 1.5)),)))
     found = sensitivity(copy, network, draws=10)
