@@ -1,3 +1,4 @@
+from ._folding import fold_threads as fold_threads
 from ._labels import (
     display_name as display_name,
     display_names as display_names,

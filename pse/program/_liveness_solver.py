@@ -32,15 +32,15 @@ from pse.program._walk import (
 )
 
 
-def analyse_liveness(program: ResolvedProgram, *, serial: bool = False) -> Liveness:
+def analyse_liveness(program: ResolvedProgram, placement: Placement | None = None) -> Liveness:
     """Solve liveness for every thread of a program, where every tag is handed over as it is defined.
 
     Parameters
     ----------
     program : ResolvedProgram
         A checked program.
-    serial : bool
-        Whether one rank executes all call sites, whatever their labels.
+    placement : Placement, optional
+        Which thread executes what; as the program says if not given.
 
     Returns
     -------
@@ -54,8 +54,7 @@ def analyse_liveness(program: ResolvedProgram, *, serial: bool = False) -> Liven
     >>> {str(thread): sorted(liveness.last_uses(save, thread)) for thread in liveness.threads}
     {'thread_A': ['field'], 'thread_B in PARALLEL': [], 'thread_C in PARALLEL': []}
     """
-    placement = place_threads(program, serial=serial)
-    return solve_liveness(number_statements(program), placement, program.tags)
+    return solve_liveness(number_statements(program), placement or place_threads(program), program.tags)
 
 
 def solve_liveness(

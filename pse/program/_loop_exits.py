@@ -18,13 +18,13 @@ from pse.language.check import CallSite, For, ResolvedProgram, Swap, Tag, While
 from pse.language.types import Element
 from pse.program._liveness import Liveness, LoopExit
 from pse.program._liveness_solver import analyse_liveness, solve_liveness
-from pse.program._placement import ThreadKey
+from pse.program._placement import Placement, ThreadKey
 from pse.program._reaching_definitions import Origins, Reaching
 from pse.program._walk import Walk, defined_tags
 
 
 def analyse_run_liveness(
-    program: ResolvedProgram, *, together: bool = False, serial: bool = False
+    program: ResolvedProgram, placement: Placement | None = None, *, together: bool = False
 ) -> Liveness:
     """Solve liveness as programs are run: with hand-overs at the exits of loops.
 
@@ -32,10 +32,10 @@ def analyse_run_liveness(
     ----------
     program : ResolvedProgram
         A checked program.
+    placement : Placement, optional
+        Which thread executes what; as the program says if not given.
     together : bool
         Whether every thread follows the loops of the program itself; see `solve_liveness`.
-    serial : bool
-        Whether one rank executes all call sites, whatever their labels.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def analyse_run_liveness(
     >>> [(exit.tag, str(exit.maker)) for exits in liveness.exits.values() for exit in exits]
     [('u', 'thread_B in PARALLEL')]
     """
-    pure = analyse_liveness(program, serial=serial)
+    pure = analyse_liveness(program, placement)
     exits = _candidates(pure)
     while True:
         live = solve_liveness(pure.walk, pure.placement, pure.tags, exits, together=together)

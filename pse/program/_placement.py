@@ -9,7 +9,8 @@ A serial placement ignores labels: one rank executes all call sites, in the orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import field
 from typing import NamedTuple
 
 from pse.language.check import CallSite, ResolvedProgram
@@ -82,6 +83,8 @@ class Placement:
         The label of calls without one.
     serial : bool
         Whether one thread of one processor executes all call sites, whatever their labels.
+    folded : mapping of ThreadKey to ThreadKey
+        Threads that execute nothing, because another one executes their call sites; see `fold_threads`.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Placement:
     parallel_threads: tuple[str, ...]
     default: str = DEFAULT_LABEL
     serial: bool = False
+    folded: Mapping[ThreadKey, ThreadKey] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[ThreadKey, ...]:
@@ -111,7 +115,8 @@ class Placement:
         """Give the thread that executes a call site; a moved one takes the first thread in PARALLEL."""
         if site.moved or self.serial:
             return ThreadKey(PARALLEL, self.parallel_threads[0])
-        return ThreadKey(PARALLEL if site.parallel else ROOT, site.thread or self.default)
+        key = ThreadKey(PARALLEL if site.parallel else ROOT, site.thread or self.default)
+        return self.folded.get(key, key)
 
     def ranks(self, processors: int) -> int:
         """Count the ranks that so many processors need."""

@@ -28,7 +28,7 @@ from pse.language import bind_parameters, check_program, render_diagnostics
 from pse.language.check._ir import ResolvedProgram
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import BuildMode, Finder, load_module
-from pse.program import analyse_run_liveness
+from pse.program import analyse_run_liveness, place_threads
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.distribution._load_balancer import better
@@ -110,7 +110,7 @@ def make_job(
     bound = bind_parameters(program, values or {}, processors)
     assert not bound.diagnostics, render_diagnostics(bound.diagnostics, {})
     pauses = pauses or balance > 0
-    liveness = analyse_run_liveness(program, together=pauses, serial=serial)
+    liveness = analyse_run_liveness(program, place_threads(program, serial=serial), together=pauses)
     processors = 1 if serial else processors
     seats = [nodes(rank) for rank in range(liveness.placement.ranks(processors))]
     placed = place_partitions(placement, partition_counts(program, bound.environment), processors)

@@ -92,8 +92,9 @@ def test_a_slow_consumer_holds_its_producer_back(tmp_path, flow, options, depth,
     made = []
 
     def full(ranks):
+        waits = state(ranks, 0) == WAITS_FOR_QUEUE  # It makes nothing more from here on.
         made[:] = [entry for entry in flow.log if entry[0] == "made"]
-        return state(ranks, 0) == WAITS_FOR_QUEUE
+        return waits
 
     gate = Gate(flow, full)
     text = CHAIN.format(options=options, flight="")
@@ -170,8 +171,9 @@ program chain {
     counts = []
 
     def full(nodes):
+        wait = state(nodes, 1) == state(nodes, 2) == WAITS_FOR_QUEUE  # They begin nothing more from here on.
         counts[:] = [sum(entry[0] == "begin" for entry in flow.log)]
-        return state(nodes, 1) == state(nodes, 2) == WAITS_FOR_QUEUE
+        return wait
 
     gate = Gate(flow, full)
     result = start(tmp_path, text, watch=gate.watch, processors=2, items=MIB, shared_memory=shared_memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from pse.language.diagnostics import has_errors
 from pse.language.syntax import ast as sx, parse_program
 from pse.language.types import Value
 from pse.modules import Finder
-from pse.program import Placement, Walk, number_statements, place_threads
+from pse.program import Placement, ThreadKey, Walk, number_statements, place_threads
 from pse.trace import Definitions, Trace
 
 _STATIC = re.compile(
@@ -61,12 +61,15 @@ class Subject:
         The same, checked.
     changed : bool
         Whether the file is another one by now.
+    ran : mapping of int to str
+        The thread that executed each call site, by `CallSite.id`: its own, or the one it was folded into.
     """
 
     path: str
     text: str
     program: ResolvedProgram
     changed: bool = False
+    ran: Mapping[int, str] = field(default_factory=dict)
 
     @cached_property
     def walk(self) -> Walk:
@@ -75,8 +78,15 @@ class Subject:
 
     @cached_property
     def placement(self) -> Placement:
-        """Its threads."""
-        return place_threads(self.program)
+        """Its threads, folded as they were when it ran."""
+        written = place_threads(self.program)
+        folded = {}
+        for site in self.walk.sites:
+            key = written.thread_of(site)
+            onto = ThreadKey(key.region, self.ran.get(site.id, key.label))
+            if onto != key and onto in written.keys:
+                folded[key] = onto
+        return replace(written, folded=folded)
 
     @cached_property
     def tree(self) -> sx.Program:
@@ -134,6 +144,11 @@ def read_subject(trace: Trace, definitions: Definitions, path: str | None = None
     AdviceError
         It isn't to be had, or it isn't the one that ran.
     """
+    ran = {site.id: site.thread for site in definitions.sites}
+    return replace(_read(trace, definitions, path), ran=ran)
+
+
+def _read(trace: Trace, definitions: Definitions, path: str | None) -> Subject:
     where = path or _where_it_is(trace, definitions)
     try:
         text, wrong = read_program(where)

@@ -134,6 +134,7 @@ OPTIONS = {
         read_placement, 'block, cyclic, or a function: "file.py:function"', "block", quoted=True
     ),
     "balance": OptionKind(read_balance, "off, or a number of rounds from 1", "10"),
+    "fold": OptionKind(read_switch, "on or off", "off"),
     "check": OptionKind(read_check, "off or nan", "nan"),
     "pin": OptionKind(read_pin, 'off, compact, spread, or cores: "0,2,4-7"', "compact", quoted=True),
 }

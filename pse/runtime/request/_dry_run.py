@@ -50,9 +50,7 @@ def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners
     balance = 0 if plain else prepared.options.balance
     return Job(
         program=prepared.program,
-        liveness=analyse_run_liveness(
-            prepared.program, together=prepared.pauses, serial=prepared.placement.serial
-        ),
+        liveness=analyse_run_liveness(prepared.program, prepared.placement, together=prepared.pauses),
         environment=prepared.environment,
         processors=prepared.processors,
         nodes=nodes,

@@ -42,6 +42,8 @@ class Options:
         After how many rounds of a loop partitions may move; 0: never.
     check : str
         What is looked for in the outputs of calls: ``nan`` (NaN and infinity), or ``off``.
+    fold : bool
+        Whether threads that can't overlap run on one rank.
     pin : str
         Which cores ranks use: ``off``, ``compact``, ``spread``, or a list of cores.
     """
@@ -55,6 +57,7 @@ class Options:
     placement: str = "block"
     balance: int = 0
     check: str = "off"
+    fold: bool = True
     pin: str = "off"
 
     def depth(self, thread: str) -> int:

@@ -7,17 +7,19 @@ nothing built.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pse.errors import UsageError
 from pse.language import bind_parameters
+from pse.language.check import ResolvedProgram
 from pse.language.diagnostics import ProgramRefused, has_errors
 from pse.language.io import ProgramFile, check_file
 from pse.modules import Finder
 from pse.program import Placement, place_threads
 from pse.runtime.checkpoint._files import make_directory
-from pse.runtime.request._options import resolve
+from pse.runtime.distribution._partition_placement import is_users, partition_counts
+from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._resume import check_pending, check_processors, continued, remarks, room_for
 from pse.text import count_text, list_text
@@ -117,7 +119,25 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
         check_pending(placement, kept)
     said = remarks(request, kept, program) if kept else room_for(request, program)
     processors = 1 if placement.serial else processors
+    placement = _fold(program, placement, options, partition_counts(program, environment), processors)
     return Prepared(request, program, placement, processors, environment, options, file, said, kept)
+
+
+def _fold(
+    program: ResolvedProgram,
+    placement: Placement,
+    options: Options,
+    partitions: Mapping[str, int],
+    processors: int,
+) -> Placement:
+    """Let threads that can't overlap be one; in PARALLEL where no processor ever has two partitions."""
+    if not options.fold or len(placement.keys) == 1:
+        return placement
+    from pse.program import fold_threads
+
+    fixed = options.balance == 0 and not is_users(options.placement)
+    alone = fixed and all(count <= processors for count in partitions.values())
+    return fold_threads(program, placement, parallel=alone)
 
 
 def _check_gdb(asked: str, ranks: int) -> None:

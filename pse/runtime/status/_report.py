@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,6 +93,8 @@ class Report:
         A line for each call site.
     threads : sequence of ThreadReport
         A line for each thread.
+    folded : mapping of str to str
+        Threads that executed nothing, and those that executed their calls: they could not have overlapped.
     startup_seconds : float
         From the start of `pse run`, or of the first rank where there is none, to the agreement of all ranks.
 
@@ -117,6 +119,7 @@ class Report:
     moves: Moves | None = None
     cores: Sequence[str] = ()
     startup_seconds: float = 0.0
+    folded: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write it as one JSON object on one line; a figure that is not a finite number is null."""
@@ -246,6 +249,7 @@ def build(
         threads=_threads(prepared, counters, totals),
         moves=moves,
         cores=cores,
+        folded={key.label: onto.label for key, onto in prepared.placement.folded.items()},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.status._report import Report, SiteReport
@@ -119,10 +119,16 @@ def _summary(report: Report) -> list[str]:
         ("start-up before it", f"{report.startup_seconds:.3f} s"),
         *([("partitions moved", moves_text(report.moves))] if report.moves else []),
         *([("cores of ranks", cores_text(report.cores))] if len(set(report.cores)) > 1 else []),
+        *([("threads folded", _folded_text(report.folded))] if report.folded else []),
         *((name, f"{value:.6g}") for name, value in report.figures.items()),
     ]
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def _folded_text(folded: Mapping[str, str]) -> str:
+    """Write which threads ran on others."""
+    return ", ".join(f"{thread} into {onto}" for thread, onto in folded.items()) + ": they can't overlap"
 
 
 def cores_text(cores: Sequence[str]) -> str:
