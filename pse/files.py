@@ -7,6 +7,7 @@ neighbour is removed, and what was there before stays.  A writer that is killed 
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import secrets
 import shutil
@@ -241,6 +242,41 @@ def brief_directory(prefix: str, parent: str | None = None) -> Iterator[str]:
     guard = ["sh", "-c", 'read -r nothing; rm -rf -- "$0"', directory]
     with subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True):
         yield directory
+
+
+@contextlib.contextmanager
+def locked_output(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other writers who ask for it from an output: for who reads what is there to write it with more.
+
+    The directory that it is in is locked, so nothing is left behind; a kill ends that, too.
+
+    Parameters
+    ----------
+    path : path
+        The file or directory.
+
+    Yields
+    ------
+    None
+        When nobody else has it; at once where the file system has no locks.
+
+    Raises
+    ------
+    OSError
+        The directory can't be opened.
+
+    Examples
+    --------
+    >>> with locked_output("count.txt"):
+    ...     write_file(b"1", "count.txt")
+    """
+    descriptor = os.open(Path(path).absolute().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _neighbour(target: Path) -> Path:

@@ -1,5 +1,6 @@
 """Files and directories appear whole or not at all: on a full disk, and after a failure."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from pse import files
 from pse.emulate import CYCLE, EXCHANGE, RecordedProgram, Results, Step
 from pse.errors import UsageError
-from pse.files import brief_directory, draft_directory, draft_file, replace_file, write_file
+from pse.files import brief_directory, draft_directory, draft_file, locked_output, replace_file, write_file
 from pse.trace import TraceError, write_program
 
 
@@ -138,3 +139,20 @@ def test_a_brief_directory_goes_even_if_its_process_is_killed(tmp_path):
     job = [sys.executable, "-c", killed, tmp_path]
     assert subprocess.run(job, capture_output=True).returncode == -9  # Its output ends with what removes.
     assert os.listdir(tmp_path) == []
+
+
+def test_an_output_is_locked_until_its_writer_has_ended(tmp_path):
+    def is_free():
+        other = os.open(tmp_path, os.O_RDONLY)
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(other)
+        return True
+
+    with locked_output(tmp_path / "output"):
+        assert not is_free()
+    assert is_free()
+    assert not any(tmp_path.iterdir())

@@ -28,6 +28,7 @@ from pse.emulate import (
     read_configuration,
 )
 from pse.emulate.job._phase_two import Emulation, measure_communication
+from pse.emulate.launches import _driver
 from pse.emulate.launches._driver import _ending
 from pse.emulate.patterns._registry import PATTERNS
 from pse.errors import RunError, UsageError
@@ -294,7 +295,7 @@ def launched(tmp_path, monkeypatch):
         return Results(cycles, np.zeros(0, EXCHANGE), facts)
 
     ends = []
-    monkeypatch.setattr("pse.emulate.launches._driver._launch", launch)
+    monkeypatch.setattr(_driver, "_launch", launch)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pair.toml").write_text(PAIR)
     return numbers, ends
@@ -314,6 +315,48 @@ def test_launches_that_are_appended_are_launches_of_their_own(launched):
     assert done.exit_code == 2
     assert "the earlier results are of the applications `pairwise-0`, not `other`" in done.stderr
     assert len(launched[0]) == 6
+
+
+def test_results_that_are_written_while_others_are_measured_are_added_to(launched, monkeypatch):
+    run_pair()
+    launch, other = _driver._launch, []
+
+    def beside(*words):
+        if not other:
+            other.append("begun")
+            other.append(run_pair("--append"))
+        return launch(*words)
+
+    monkeypatch.setattr(_driver, "_launch", beside)
+    assert "pair.ace: 9 launches, 27 cycles" in run_pair("--append").output
+    assert "pair.ace: 6 launches" in other[1].output
+    assert Results.load("pair.ace").launches == tuple(range(9))
+
+
+def test_results_that_others_wrote_of_other_applications_meanwhile_lose_nothing(
+    launched, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    launch = _driver._launch
+
+    def beside(*words):
+        Results(np.zeros(2, CYCLE), np.zeros(0, EXCHANGE), {"applications": [{"name": "new"}]}).save(
+            "pair.ace"
+        )
+        return launch(*words)
+
+    monkeypatch.setattr(_driver, "_launch", beside)
+    done = run_pair("--append")
+    assert done.exit_code == 2
+    assert "the earlier results are of the applications `new`" in done.stderr
+    kept = done.stderr.partition("the results are in ")[2].partition(" instead")[0]
+    assert len(Results.load(kept).cycles) == 9
+
+
+def test_results_that_are_replaced_are_told(launched):
+    assert "replaces" not in run_pair().stderr
+    assert "replaces" not in run_pair("--append").stderr
+    assert "warning: this replaces the 6 launches in pair.ace; --append adds to them" in run_pair().stderr
 
 
 def test_no_launch_begins_when_the_time_would_be_up(launched):

@@ -12,6 +12,7 @@ import mpi4py
 from pse.emulate import (
     LaunchError,
     Results,
+    ResultsError,
     check_target,
     find_nodes,
     join_results,
@@ -19,6 +20,7 @@ from pse.emulate import (
     read_configuration,
 )
 from pse.errors import UsageError
+from pse.files import explained, locked_output
 from pse.runtime.faults import failing_together
 from pse.runtime.launch import Hosts
 from pse.runtime.supervise import inside_mpi_job
@@ -59,7 +61,7 @@ def command(
     target = check_target(output or Path(f"{configuration.stem}.ace"))
     earlier = Results.load(target) if append and target.exists() else None
     if inside_mpi_job():
-        _be_launch(configuration, target, earlier)
+        _be_launch(configuration, target, earlier, append)
         return
     where = Hosts.chosen(hosts, hostfile, os.environ)
     asked = read_configuration(
@@ -76,13 +78,22 @@ def command(
         most_launches=max(launches or 1, asked.most_launches),
         time=seconds or asked.time,
     )
+    if not append:
+        _warn_of_replacing(target)
     try:
         found = measure(asked, _say, hosts=where, first=_next_launch(earlier))
     except LaunchError as error:
         if error.results is not None:
-            _save(error.results, earlier, target)
+            _save(error.results, target, append)
         raise
-    _save(found, earlier, target)
+    _save(found, target, append)
+
+
+def _warn_of_replacing(target: Path) -> None:
+    """Say, before minutes of measuring, that results which are there will be gone."""
+    with contextlib.suppress(ResultsError):
+        launches = count_text(len(Results.load(target).launches), "launch", "launches")
+        _say(f"warning: this replaces the {launches} in {target}; --append adds to them")
 
 
 def _kept_elsewhere(found: Results, target: Path, error: UsageError) -> UsageError:
@@ -101,12 +112,14 @@ def _next_launch(earlier: Results | None) -> int:
     return 1 + max(earlier.launches, default=-1) if earlier else 0
 
 
-def _be_launch(configuration: Path, target: Path, earlier: Results | None) -> None:
+def _be_launch(configuration: Path, target: Path, earlier: Results | None, append: bool) -> None:
     """Be a rank of one launch; what is wrong with the configuration is said by one rank."""
     with failing_together():
         found = _launched(configuration, earlier)
-    if found is not None:
-        _save(found, earlier, target)
+    if found is not None:  # On rank 0.
+        if not append:
+            _warn_of_replacing(target)
+        _save(found, target, append)
 
 
 def _launched(configuration: Path, earlier: Results | None) -> Results | None:
@@ -120,11 +133,13 @@ def _launched(configuration: Path, earlier: Results | None) -> Results | None:
     return run_launch(asked, _next_launch(earlier))
 
 
-def _save(found: Results, earlier: Results | None, target: Path) -> None:
-    if earlier is not None:
-        found = join_results([earlier, found])
+def _save(found: Results, target: Path, append: bool) -> None:
+    """Write results; what is there to be added to is read now, since others may have added meanwhile."""
     try:
-        found.save(target)
+        with explained(target), locked_output(target):
+            if append and target.exists():
+                found = join_results([Results.load(target), found])
+            found.save(target)
     except UsageError as error:
         raise _kept_elsewhere(found, target, error) from None
     launches = count_text(len(found.launches), "launch", "launches")
