@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine.hpp"
+#include "nodes/node_view.hpp"
 #include "python_errors.hpp"
 #include "reports/deadlock_text.hpp"
 #include "stepping/observer.hpp"
@@ -401,30 +402,40 @@ std::string deadlock(const Engine &engine, const std::vector<std::string> &colle
 }
 
 // What is under way in a layer: kind, owner, peer, tag, operation, bytes, how many operations and collective
-// ones its owner had posted before, whether no slice has seen it yet, whether its bytes move, and whether its
-// owner waits for it.
+// ones its owner had posted before, whether no slice has seen it yet, whether its bytes move, whether its
+// owner waits for it, and whether the node that was asked is its owner's.
+py::tuple operation(const Segment &segment, const Descriptor &one, uint32_t asked)
+{
+    bool is_new = one.state == State::posted, is_matched = !is_new && one.state != State::exchanged;
+    return py::make_tuple(static_cast<int>(one.kind), one.owner, one.peer, one.tag,
+                          static_cast<int>(one.operation), one.bytes, one.sequence, one.number, is_new,
+                          is_matched, one.awaited != 0,
+                          segment.rank(one.owner).node == segment.rank(asked).node);
+}
+
 py::list operations(const Segment &segment)
 {
     py::list found;
-    for (uint32_t index = 0; index < segment.options().ranks * segment.options().table; index++) {
-        const Descriptor &one = segment.descriptor(index);
-        bool is_new = one.state == State::posted, is_matched = !is_new && one.state != State::exchanged;
-        if (one.state != State::free && one.state != State::done)
-            found.append(py::make_tuple(static_cast<int>(one.kind), one.owner, one.peer, one.tag,
-                                        static_cast<int>(one.operation), one.bytes, one.sequence, one.number,
-                                        is_new, is_matched, one.awaited != 0));
+    for (uint32_t rank = 0; rank < segment.options().ranks; rank++) {
+        auto add = [&](const Descriptor &one) { found.append(operation(segment, one, rank)); };
+        uint32_t first = rank * segment.options().table;
+        if (segment.is_here(rank))
+            visit_operations(segment, rank, add);
+        else
+            for (uint32_t index = first; index < first + segment.rank(rank).shown; index++)
+                add(segment.shown(index));
     }
     return found;
 }
 
-// Process, whether it has left, whether it is blocked, the routine it is in, and where, of each rank.
+// Node, process, whether it has left, whether it is blocked, the routine it is in, and where, of each rank.
 py::list ranks(const Segment &segment)
 {
     py::list found;
     for (uint32_t rank = 0; rank < segment.options().ranks; rank++) {
         const Rank &one = segment.rank(rank);
-        found.append(py::make_tuple(one.process.load(), one.left != 0, one.blocked.load() != 0, one.call,
-                                    std::string(one.place)));
+        found.append(py::make_tuple(one.node, one.process.load(), one.left != 0, one.blocked.load() != 0,
+                                    one.call, std::string(one.place)));
     }
     return found;
 }
@@ -484,12 +495,18 @@ py::dict state(Observer &observer)
 {
     const Segment &segment = observer.segment();
     const Shared &shared = segment.shared();
+    {
+        py::gil_scoped_release release;
+        observer.look();
+    }
     std::lock_guard guard(observer);
     py::dict found;
     found["begun"] = shared.begun.load();
     found["slice"] = shared.slice;
     found["held"] = shared.armed.load() && shared.begun.load() >= shared.allowed.load();
-    found["moving"] = shared.moving > 0;
+    bool in_slice = !shared.failure.load() && (shared.in_slice || shared.ended != shared.seen_ended);
+    found["moving"] = shared.moving > 0 || shared.moving_elsewhere || in_slice;
+    found["in_slice"] = in_slice;
     found["failure"] = shared.failure.load();
     found["culprit"] = shared.culprit;
     found["ranks"] = ranks(segment);
@@ -582,10 +599,10 @@ PYBIND11_MODULE(_coschedule, module)
         .def("state", &state)
         .def("allow", &Observer::allow)
         .def("hold", &Observer::hold)
-        .def("logged", [](Observer &observer) { return observer.segment().shared().logged; })
-        .def("matches", [](Observer &observer) {
-            const Segment &segment = observer.segment();
+        .def("new_matches", [](Observer &observer) {
             std::lock_guard guard(observer);
-            return rows(segment.matches(), segment.shared().logged, segment.options().logged);
+            std::vector<pse_bcs_match> found = observer.new_matches();
+            return rows(found.data(), found.size(), found.size());
         });
+    module.def("node_of", [](pid_t process, int file) { return Segment(process, file).options().node; });
 }

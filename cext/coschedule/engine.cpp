@@ -17,6 +17,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "nodes/caller.hpp"
 #include "segment_lock.hpp"
 #include "shared_memory.hpp"
 #include "stepping/lock.hpp"
@@ -41,14 +42,6 @@ void check(int result, const char *what)
         throw std::system_error(-result, std::generic_category(), what);
 }
 
-int open_file(pid_t process, int descriptor)
-{
-    std::string name = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
-    int file = open(name.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    check(file < 0 ? -errno : 0, "open the pipe of the node's leader");
-    return file;
-}
-
 void set_context(Descriptor &one, const Context &context)
 {
     one.context = context.number;
@@ -70,15 +63,14 @@ Engine::Engine(const Options &options, const std::vector<uint32_t> &nodes, const
     segment_->shared().pace = {options.slice, pse_clock()};
     segment_->shared().sender = options.leader;
     enter(options.leader);
-    if (segment_->is_single()) // Slices of several nodes are not held.
-        announce(*segment_);
+    announce(*segment_);
 }
 
 Engine::Engine(pid_t process, int segment, int bells, uint32_t rank)
     : segment_(new Segment(process, segment)), protocol_(*segment_, *this), transfer_(*segment_, *this, rank)
 {
     if (!segment_->is_single())
-        caller_ = open_file(process, segment_->shared().caller);
+        caller_ = open_pipe(process, segment_->shared().caller);
     check(pse_bcs_bells_attach(&bells_, process, bells), "open the doorbells of ranks");
     enter(rank);
 }
@@ -182,16 +174,6 @@ void Engine::leave()
         protocol_.settle();
 }
 
-// The threads of a node's leader end: who still communicates there can't go on.
-void Engine::end_node()
-{
-    Lock lock(*this);
-    Guard guard(lock);
-    segment_->shared().sender = none;
-    if (segment_->shared().blocked)
-        protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
-}
-
 Engine::~Engine()
 {
     leave();
@@ -201,10 +183,8 @@ Engine::~Engine()
         futex_wake(segment_->shared().strobe);
         futex_wake(segment_->shared().permits);
     }
-    if (node_thread_) {
+    if (node_thread_)
         node_thread_->stop();
-        end_node();
-    }
     if (stop_event_ >= 0)
         eventfd_write(stop_event_, 1);
     for (std::thread *thread : {&strobes_, &helper_, &watcher_, &nodes_})
@@ -237,10 +217,7 @@ uint64_t Engine::now()
 
 void Engine::nodes()
 {
-    // A pipe that is full wakes it as well.
-    if (segment_->shared().sender != none && !segment_->shared().called.exchange(1) &&
-        write(caller_, "", 1) < 0 && errno != EAGAIN)
-        return;
+    wake(segment_->shared(), caller_);
 }
 
 void Engine::connect(const std::string &endpoints)
@@ -259,8 +236,6 @@ void Engine::serve_nodes()
 void Engine::strobe()
 {
     Shared &shared = segment_->shared();
-    if (!segment_->is_single() && shared.sender == none) // The node's leader has left, and its threads ended.
-        return protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none);
     if (protocol_.is_strobed() && segment_->options().node > 0) {
         shared.wanted = 1;
         return nodes();
@@ -277,8 +252,7 @@ void Engine::strobe()
 // none may begin yet, it is the strobe sender's.
 void Engine::begin_slice()
 {
-    bool is_orphan = !segment_->is_single() && segment_->shared().sender == none;
-    if (segment_->options().strict || !protocol_.may_begin() || is_orphan)
+    if (segment_->options().strict || !protocol_.may_begin())
         return strobe();
     protocol_.run_slice(0);
     protocol_.settle();
@@ -744,8 +718,10 @@ bool Engine::await_permission()
     if (protocol_.may_begin())
         return true;
     futex_wait(shared.permits, seen, look_for_stepper);
-    if (!is_stepped(*segment_))
+    if (segment_->options().node == 0 && !is_stepped(*segment_)) { // Other nodes are told.
         shared.allowed.store(unlimited);
+        nodes();
+    }
     return false;
 }
 

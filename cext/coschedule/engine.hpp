@@ -164,7 +164,6 @@ class Engine final : public Platform
   private:
     friend class Lock;
     void enter(uint32_t rank);
-    void end_node();
     uint32_t allocate(bool collective);
     uint32_t describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const void *data, uint64_t bytes);
     bool is_awaited(const Descriptor &send) const;

@@ -156,7 +156,7 @@ bool Protocol::block(uint32_t index)
 void Protocol::unblock(uint32_t index)
 {
     Rank &rank = s_.rank(index);
-    if (!rank.blocked.exchange(0))
+    if (!s_.is_here(index) || !rank.blocked.exchange(0))
         return;
     s_.shared().blocked--;
     s_.shared().reported = 0;

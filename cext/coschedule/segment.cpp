@@ -47,6 +47,8 @@ size_t Segment::place(uintptr_t base, const Options &options)
     size_t elsewhere = options.nodes > 1;
     records_ = take_room<Record>(base, at, elsewhere * table * records_of_descriptor);
     fetches_ = take_room<Fetch>(base, at, elsewhere * options.ranks * fetches);
+    shown_ = take_room<Descriptor>(base, at, elsewhere * table);
+    shown_matches_ = take_room<pse_bcs_match>(base, at, elsewhere * options.logged);
     payloads_ = take_room<uint8_t>(base, at, table * PSE_BCS_EAGER);
     return at;
 }

@@ -98,6 +98,7 @@ struct Rank {
     uint32_t answer;      // that place as it is told to the program.
     uint32_t has_helper;
     uint32_t node;
+    uint32_t shown; // Of another node, while somebody looks on: how many operations of it are known here.
     uint64_t sequence;
     uint64_t collectives; // How many it has posted.
     uint64_t pending;     // Those of them that are under way.
@@ -166,6 +167,15 @@ struct Shared {
     uint32_t elsewhere;            // Ranks of other nodes that were blocked in the last slice.
     std::atomic<uint32_t> cut_off; // The leader's thread has ended: nothing comes from other nodes any more.
     uint64_t node_messages;        // That this node has sent others for slices.
+    // For a stepper, on node 0:
+    std::atomic<uint64_t> looks,
+        seen;                     // How often it has asked what ranks do; the last time that was answered.
+    std::atomic<uint32_t> sights; // Futex: counts the answers.
+    uint32_t in_slice;            // A slice of several nodes has begun and isn't over here.
+    uint32_t moving_elsewhere;    // Other nodes have bytes to be moved.
+    uint64_t ended,
+        seen_ended;         // Slices of several nodes that are over here, and that the others said were over.
+    uint64_t shown_matches; // Decisions of other nodes so far.
     // Those whose slices begin by strobes of node 0 only:
     uint32_t wanted;         // Somebody here needs one.
     uint64_t due;            // When the slice that is to begin had to, in ns; 0: there is none.
@@ -253,6 +263,16 @@ class Segment
         return options().nodes == 1;
     }
 
+    // What a stepper is shown of other nodes: a rank's operations are the first of its part of the table.
+    Descriptor &shown(uint32_t index) const
+    {
+        return shown_[index];
+    }
+    pse_bcs_match *shown_matches() const
+    {
+        return shown_matches_;
+    }
+
     pse_bcs_match *replay() const
     {
         return replay_;
@@ -282,6 +302,8 @@ class Segment
     pse_bcs_match *replay_ = nullptr;
     Record *records_ = nullptr;
     Fetch *fetches_ = nullptr;
+    Descriptor *shown_ = nullptr;
+    pse_bcs_match *shown_matches_ = nullptr;
     uint8_t *payloads_ = nullptr;
 };
 

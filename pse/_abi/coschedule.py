@@ -17,6 +17,7 @@ BYTES_PER_NS = 6
 NONE = 0xFFFFFFFF  # No rank, descriptor, operation, event.
 # Variable of the environment: the socket of the stepper that ranks tell of their layers.
 STEPPER = "PSE_BCS_STEP"
+ENDED = -1  # Instead of a process: it has ended, on another node.
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
 ENDPOINT_BYTES = 64  # Where a node is reached: so many bytes.
 

@@ -6,15 +6,15 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pse._abi.coschedule import MATCH_DTYPE, NONE, Collective, Decision, DescriptorKind
-from pse.coschedule._coschedule import Observer
+from pse._abi.coschedule import ENDED, MATCH_DTYPE, NONE, Collective, Decision, DescriptorKind
+from pse.coschedule._coschedule import Observer, node_of
 from pse.coschedule._monitor import names_of_routines
 from pse.errors import UsageError
 
@@ -65,6 +65,7 @@ class RankState:
     """What a rank does: `doing` is computing, blocked, left or ended."""
 
     rank: int
+    node: int
     process: int
     doing: str
     routine: str
@@ -83,11 +84,12 @@ class Match:
 
 @dataclass(frozen=True)
 class State:
-    """A layer at a moment: between two slices, or while ranks compute."""
+    """A layer at a moment: between two slices, or while ranks compute; `is_in_slice`: one isn't over yet."""
 
     begun: int
     slice: int
     is_held: bool
+    is_in_slice: bool
     is_moving: bool
     failure: int
     culprit: int
@@ -113,12 +115,31 @@ def _is_alive(process: int) -> bool:
         return False
 
 
-def _doing(process: int, has_left: bool, is_blocked: bool) -> str:
+def _doing(process: int, is_elsewhere: bool, has_left: bool, is_blocked: bool) -> str:
     if has_left:
         return "left"
-    if process and not _is_alive(process):  # 0: it has yet to enter.
+    is_known = process != 0 and not is_elsewhere  # 0: it has yet to enter.
+    if process == ENDED or (is_known and not _is_alive(process)):
         return "ended"
     return "blocked" if is_blocked else "computing"
+
+
+def _operations(seen: Sequence[tuple[Any, ...]], nodes: Sequence[int]) -> tuple[Operation, ...]:
+    """Give what ranks have posted: of messages between nodes the receiver's node knows whether they wait."""
+    found: dict[tuple[int, int], Operation] = {}
+    waiting: set[tuple[int, int]] = set()
+    for kind, owner, peer, tag, operation, *rest, is_owner_asked in seen:
+        one = Operation(DescriptorKind(kind), owner, peer, tag, Collective(operation), *rest)
+        key = one.owner, one.sequence
+        if is_owner_asked:
+            far = one.kind == DescriptorKind.SEND and nodes[peer] != nodes[owner]
+            found[key] = replace(one, is_matched=True) if far and not one.is_new else one
+        else:
+            waiting.add(key)
+            found.setdefault(key, one)
+    for key in waiting:
+        found[key] = replace(found[key], is_matched=False)
+    return tuple(found[key] for key in sorted(found))
 
 
 class Layer:
@@ -144,30 +165,25 @@ class Layer:
                 help="another pse bcs step may have them, or the process is another user's",
             ) from None
         self._routines = names_of_routines()
-        self._seen = self._logged()
 
     def state(self) -> State:
         """Look at it."""
         seen = self._observer.state()
-        ranks = tuple(
-            RankState(
-                rank,
-                process,
-                _doing(process, left, blocked),
-                self._routines[call] if call != NONE else "",
-                place,
-            )
-            for rank, (process, left, blocked, call, place) in enumerate(seen["ranks"])
-        )
-        operations = (
-            Operation(DescriptorKind(kind), owner, peer, tag, Collective(operation), *rest)
-            for kind, owner, peer, tag, operation, *rest in seen["operations"]
-        )
-        ordered = sorted(operations, key=lambda one: (one.owner, one.sequence))
+        ranks = tuple(self._rank(rank, *found) for rank, found in enumerate(seen["ranks"]))
+        if ranks[0].doing in ("left", "ended"):  # Nobody tells of other nodes any more.
+            ranks = tuple(replace(one, doing=ranks[0].doing) if one.node else one for one in ranks)
+        ordered = _operations(seen["operations"], [rank.node for rank in ranks])
         begun, slice, failure, culprit = (
             int(seen[name]) for name in ("begun", "slice", "failure", "culprit")
         )
-        return State(begun, slice, seen["held"], seen["moving"], failure, culprit, ranks, tuple(ordered))
+        held, in_slice, moving = (bool(seen[name]) for name in ("held", "in_slice", "moving"))
+        return State(begun, slice, held, in_slice, moving, failure, culprit, ranks, ordered)
+
+    def _rank(
+        self, rank: int, node: int, process: int, left: bool, blocked: bool, call: int, place: str
+    ) -> RankState:
+        doing = _doing(process, node > 0, left, blocked)
+        return RankState(rank, node, process, doing, self._routines[call] if call != NONE else "", place)
 
     def allow(self, slices: int | None) -> None:
         """Let slices begin, up to the n-th; None: all."""
@@ -177,14 +193,9 @@ class Layer:
         """Let no more slices begin."""
         self._observer.hold()
 
-    def _logged(self) -> int:
-        return self._observer.logged()
-
     def new_matches(self) -> list[Match]:
         """Give the messages that were matched since this was last asked, if the layer keeps a schedule."""
-        rows: NDArray[Any] = np.frombuffer(self._observer.matches(), MATCH_DTYPE)
-        new, self._seen = self._logged() - self._seen, self._logged()
-        found = rows[max(0, len(rows) - new) :]
+        found: NDArray[Any] = np.frombuffer(self._observer.new_matches(), MATCH_DTYPE)
         found = found[found["kind"] == Decision.MATCH]
         return [Match(*(int(row[name]) for name in ("source", "receiver", "tag", "bytes"))) for row in found]
 
@@ -254,12 +265,16 @@ def layers_of(process: int) -> list[Layer]:
     for one in _children(process):
         for inode, file in _memory_files(one):
             found.setdefault(inode, (one, file))
-    if not found:
-        raise UsageError(
-            f"process {process} has no coscheduled ranks",
-            help="give the process of a rank, or of the mpiexec that started the ranks",
+    places = [place for _, place in sorted(found.items()) if node_of(*place) == 0]
+    if not places:
+        what = (
+            "leads no coscheduled ranks: rank 0 is on another node" if found else "has no coscheduled ranks"
         )
-    return [Layer(*place) for _, place in sorted(found.items())]
+        raise UsageError(
+            f"process {process} {what}",
+            help="give the process of a rank, or of the mpiexec that started the ranks, where rank 0 is",
+        )
+    return [Layer(*place) for place in places]
 
 
 def waiting_for(operations: Sequence[Operation], ranks: int) -> dict[int, tuple[Operation, list[int]]]:

@@ -45,10 +45,12 @@ def _operation(one: Operation) -> str:
 
 def _ranks(state: State) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("rank", "state", "call", "place"):
+    nodes = ["node"] if any(rank.node for rank in state.ranks) else []
+    for name in ("rank", *nodes, "state", "call", "place"):
         table.add_column(name, overflow="fold")
     for rank in state.ranks:
-        table.add_row(str(rank.rank), rank.doing, _doing(state, rank), _shown(rank.place))
+        node = [str(rank.node) for _ in nodes]
+        table.add_row(str(rank.rank), *node, rank.doing, _doing(state, rank), _shown(rank.place))
     return table
 
 

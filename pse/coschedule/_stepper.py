@@ -213,7 +213,7 @@ class Stepper:
 
         def has_begun() -> bool:
             found[:] = [layer.state()]
-            return found[0].begun > before.begun or found[0].is_over
+            return (found[0].begun > before.begun and not found[0].is_in_slice) or found[0].is_over
 
         Backoff(_LOOK).sleep_until(has_begun)
         if found[0].begun == before.begun:

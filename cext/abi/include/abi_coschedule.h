@@ -16,6 +16,7 @@
 
 /* Variable of the environment: the socket of the stepper that ranks tell of their layers. */
 #define PSE_BCS_STEPPER "PSE_BCS_STEP"
+#define PSE_BCS_ENDED -1 /* Instead of a process: it has ended, on another node. */
 #define PSE_BCS_PLACE 256 /* Bytes for file and line of a call, with the zero at their end. */
 #define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
 #define PSE_BCS_ENDPOINT 64 /* Where a node is reached: so many bytes. */

@@ -9,23 +9,12 @@
 #include <cstring>
 #include <utility>
 
+#include "nodes/bytes.hpp"
+
 namespace pse::coschedule
 {
 namespace
 {
-
-template <class Part> void append(std::string &message, const Part &part)
-{
-    message.append(reinterpret_cast<const char *>(&part), sizeof part);
-}
-
-template <class Part> Part read(const std::string &message, size_t &at)
-{
-    Part part;
-    std::memcpy(static_cast<void *>(&part), message.data() + at, sizeof part);
-    at += sizeof part;
-    return part;
-}
 
 std::string parcel(Parcel head, const std::string &text)
 {

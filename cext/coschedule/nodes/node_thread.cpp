@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "clock.h"
+#include "nodes/bytes.hpp"
+#include "nodes/node_view.hpp"
 #include "shared_memory.hpp"
+#include "stepping/observer.hpp"
 #include "strobe_timer.hpp"
 
 namespace pse::coschedule
@@ -23,18 +26,6 @@ constexpr int farewell_ms = 1000;
 constexpr uint64_t look_interval = 1000000000; // ns
 constexpr int look_ms = 1000;
 constexpr uint32_t patience = 10; // How often a node is asked whether it is there.
-
-template <class Part> std::string bytes_of(const Part &part)
-{
-    return {reinterpret_cast<const char *>(&part), sizeof part};
-}
-
-template <class Part> Part part_of(const std::string &bytes)
-{
-    Part part;
-    std::memcpy(static_cast<void *>(&part), bytes.data(), sizeof part);
-    return part;
-}
 
 // Between this process and a rank's memory; false: that rank is gone.
 bool copy(bool into_rank, const Rank &rank, uint64_t address, void *here, size_t bytes)
@@ -61,7 +52,7 @@ NodeThread::NodeThread(Segment &segment, Protocol &protocol, Link &link, uint32_
       tree_(segment.options().node, segment.options().nodes,
             [this](uint32_t node, uint32_t kind, const std::string &bytes) { post(node, kind, bytes); }),
       requests_(segment.options().nodes), parting_(segment.options().nodes), gone_(segment.options().nodes),
-      heard_(segment.options().nodes), silent_(segment.options().nodes)
+      heard_(segment.options().nodes), silent_(segment.options().nodes), told_(orders_at_first())
 {
 }
 
@@ -73,11 +64,12 @@ void NodeThread::stop()
 
 void NodeThread::run()
 {
-    bool busy = false;
+    bool busy = true; // A stepper may be there before anything comes.
     while (!stopping_.load()) {
         link_.wait(*this, busy ? 0 : look_ms);
         s_.shared().called.store(0);
         take_part();
+        is_sender() ? look() : show();
         ask();
         busy = serve();
         look_around();
@@ -96,6 +88,7 @@ void NodeThread::take_part()
 {
     Guard guard(lock_);
     announce_failure();
+    pass_on_orders();
     if (s_.rank(s_.options().leader).left)
         say_farewell();
     while (!protocol_.has_failed()) {
@@ -119,7 +112,8 @@ bool NodeThread::may_begin() const
 // In the slice that is under way it is too late.
 void NodeThread::ask_for_strobe()
 {
-    if (tree_.is_begun() || !protocol_.is_strobed() || protocol_.has_failed() || !protocol_.wants_strobe())
+    bool wants = protocol_.wants_strobe() || tree_.is_called(); // Who was held later has begun.
+    if (tree_.is_begun() || !protocol_.is_strobed() || protocol_.has_failed() || !wants)
         return;
     if (gone_[0])
         return s_.shared().blocked ? protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none) : void();
@@ -141,6 +135,7 @@ void NodeThread::begin()
     SliceTree::Said said = protocol_.begin_nodes(follows ? &strobe : nullptr);
     mine_ = said.state;
     asked_ = false;
+    s_.shared().in_slice = 1;
     if (is_sender() && strict) {
         under_way_ = s_.options().nodes;
         s_.shared().stage = Stage::exchange;
@@ -157,6 +152,8 @@ void NodeThread::post(uint32_t node, uint32_t kind, const std::string &bytes)
 void NodeThread::end()
 {
     bool worked = protocol_.end_nodes(mine_, tree_.end());
+    s_.shared().in_slice = 0;
+    s_.shared().ended++;
     if (s_.options().strict)
         return end_strict(worked);
     s_.shared().timed++;
@@ -232,6 +229,15 @@ void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
         place(bytes);
     } else if (kind == failure) {
         hear_failure(bytes);
+    } else if (kind == orders) {
+        obey(part_of<Orders>(bytes));
+    } else if (kind == show_all) {
+        auto asked = part_of<Look>(bytes);
+        look_ = asked.number;
+        asked_at_ = asked.ended;
+    } else if (kind == view) {
+        Guard guard(lock_);
+        see(node, bytes);
     } else if (kind == want) {
         Guard guard(lock_);
         protocol_.call_strobe();
@@ -249,6 +255,7 @@ void NodeThread::lost(uint32_t node)
     gone_[node] = true;
     requests_[node].clear();
     Guard guard(lock_);
+    forget(node);
     if (!parting_[node])
         protocol_.fail(PSE_BCS_FAILURE_DEAD, leader_of(node), none);
     else if (tree_.is_begun())
@@ -354,6 +361,102 @@ void NodeThread::place(const std::string &bytes)
     if (wanted.done + count < wanted.bytes)
         return;
     futex_wake(fetch.state); // From sent to done.
+}
+
+// How several nodes are held and looked at: the stepper has the memory of node 0, whose thread holds slices
+// back by not beginning them, tells the other nodes to begin none without it, and asks them what their ranks
+// do.
+
+// Where ranks are started by a stepper, all nodes wait for it.
+NodeThread::Orders NodeThread::orders_at_first()
+{
+    return {has_stepper(), has_stepper()};
+}
+
+void NodeThread::pass_on_orders()
+{
+    const Shared &shared = s_.shared();
+    Orders now{shared.allowed.load() != unlimited, shared.observed.load()};
+    if (is_sender() && now != told_)
+        tell_all(orders, bytes_of(told_ = now));
+}
+
+void NodeThread::obey(const Orders &said)
+{
+    Guard guard(lock_);
+    Shared &shared = s_.shared();
+    shared.observed.store(said.observed);
+    shared.allowed.store(said.held ? 0 : unlimited);
+    shared.wanted |= said.held && shared.armed.load();
+    futex_wake(shared.permits);
+}
+
+// Node 0: the stepper waits until all have shown what their ranks do.
+void NodeThread::look()
+{
+    Guard guard(lock_);
+    uint64_t wanted = s_.shared().looks.load();
+    if (wanted == look_)
+        return;
+    look_ = wanted;
+    asked_at_ = s_.shared().ended;
+    moves_elsewhere_ = in_slice_elsewhere_ = false;
+    unseen_.assign(gone_.size(), true);
+    for (uint32_t node = 0; node < unseen_.size(); node++)
+        unseen_[node] = node != s_.options().node && !gone_[node];
+    tell_all(show_all, bytes_of(Look{look_, asked_at_}));
+    finish_look();
+}
+
+// Another node: what it wants goes before what it shows.
+void NodeThread::show()
+{
+    if (look_ == answered_)
+        return;
+    Guard guard(lock_);
+    ask_for_strobe();
+    // A slice that node 0 hasn't begun is held: this node began before it was told so.
+    bool in_slice = s_.shared().ended < asked_at_;
+    link_.post(0, view, view_of(s_, look_, in_slice, matches_told_));
+    answered_ = look_;
+}
+
+void NodeThread::see(uint32_t node, const std::string &bytes)
+{
+    NodeView seen = take_view(s_, bytes);
+    if (seen.number != look_)
+        return;
+    moves_elsewhere_ |= seen.is_moving != 0;
+    in_slice_elsewhere_ |= seen.in_slice != 0;
+    unseen_[node] = false;
+    finish_look();
+}
+
+void NodeThread::finish_look()
+{
+    if (std::find(unseen_.begin(), unseen_.end(), true) != unseen_.end())
+        return;
+    s_.shared().moving_elsewhere = moves_elsewhere_;
+    if (!in_slice_elsewhere_)
+        s_.shared().seen_ended = asked_at_;
+    s_.shared().seen.store(look_);
+    futex_wake(s_.shared().sights);
+}
+
+// A node whose leader has ended: its ranks have left, or nobody knows of them any more.
+void NodeThread::forget(uint32_t node)
+{
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
+        if (s_.rank(rank).node != node)
+            continue;
+        s_.rank(rank).shown = 0;
+        s_.rank(rank).left |= parting_[node];
+        s_.rank(rank).process.store(PSE_BCS_ENDED);
+    }
+    if (unseen_.empty())
+        return;
+    unseen_[node] = false;
+    finish_look();
 }
 
 } // namespace pse::coschedule

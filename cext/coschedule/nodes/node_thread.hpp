@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <deque>
+#include <vector>
 
 #include "nodes/link.hpp"
 #include "nodes/slice_tree.hpp"
@@ -27,13 +28,37 @@ class NodeThread final : private Link::Receiver
     void stop();
 
   private:
-    enum Kind : uint32_t { failure = SliceTree::kinds, farewell, request, piece, want, over, ping, pong };
+    enum Kind : uint32_t {
+        failure = SliceTree::kinds,
+        farewell,
+        request,
+        piece,
+        want,
+        over,
+        ping,
+        pong,
+        orders,
+        show_all,
+        view
+    };
     struct Request {
         uint32_t fetch, owner;
         uint64_t address, bytes, done;
     };
     struct Failure {
         uint32_t kind, culprit, other;
+    };
+    // Node 0 asks what ranks do.
+    struct Look {
+        uint64_t number, ended;
+    };
+    // What node 0 tells the others while its memory has a stepper.
+    struct Orders {
+        uint32_t held, observed;
+        bool operator!=(const Orders &other) const
+        {
+            return held != other.held || observed != other.observed;
+        }
     };
 
     void message(uint32_t node, uint32_t kind, const std::string &bytes) override;
@@ -50,6 +75,14 @@ class NodeThread final : private Link::Receiver
     void end();
     void end_strict(bool worked);
     void count_over();
+    static Orders orders_at_first();
+    void pass_on_orders();
+    void obey(const Orders &said);
+    void look();
+    void show();
+    void see(uint32_t node, const std::string &bytes);
+    void finish_look();
+    void forget(uint32_t node);
     void announce_failure();
     void hear_failure(const std::string &bytes);
     void say_farewell();
@@ -77,6 +110,12 @@ class NodeThread final : private Link::Receiver
     uint64_t begun_at_ = 0, looked_ = 0;
     std::vector<bool> heard_;      // Since this thread last looked.
     std::vector<uint32_t> silent_; // How often a node has not answered.
+    Orders told_;
+    uint64_t look_ = 0, answered_ = 0; // The last look of the stepper that this node knows, has answered.
+    uint64_t asked_at_ = 0;            // How many slices were over on node 0 then.
+    uint64_t matches_told_ = 0;
+    std::vector<bool> unseen_; // Node 0: nodes that haven't answered.
+    bool moves_elsewhere_ = false, in_slice_elsewhere_ = false;
     std::atomic<bool> stopping_{false};
 };
 

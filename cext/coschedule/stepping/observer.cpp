@@ -12,6 +12,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "clock.h"
+#include "nodes/caller.hpp"
 #include "shared_memory.hpp"
 
 namespace pse::coschedule
@@ -20,6 +22,7 @@ namespace
 {
 
 constexpr uint32_t shown_decisions = 4096;
+constexpr uint64_t patience = 1000000000; // ns, for nodes that don't say what their ranks do.
 
 const char *stepper()
 {
@@ -46,6 +49,11 @@ bool is_taken(const char *name, int file)
 
 } // namespace
 
+bool has_stepper()
+{
+    return stepper() != nullptr;
+}
+
 uint32_t kept_decisions(uint32_t wanted)
 {
     return stepper() ? std::max(wanted, shown_decisions) : wanted;
@@ -56,7 +64,9 @@ void announce(Segment &segment)
     if (!stepper())
         return;
     segment.shared().allowed.store(0);
-    if (!is_taken(stepper(), segment.file()))
+    if (segment.options().node > 0) // Node 0 says when it may go on.
+        segment.shared().observed.store(1);
+    else if (!is_taken(stepper(), segment.file()))
         segment.shared().allowed.store(unlimited);
 }
 
@@ -72,19 +82,59 @@ Observer::Observer(pid_t process, int file) : segment_(process, file)
 {
     if (flock(segment_.file(), LOCK_EX | LOCK_NB) != 0)
         throw std::system_error(EBUSY, std::generic_category(), "look at the ranks");
+    told_ = segment_.shared().logged;
     segment_.shared().observed.store(1);
+    if (!segment_.is_single())
+        caller_ =
+            open_pipe(segment_.rank(segment_.options().leader).process.load(), segment_.shared().caller);
 }
 
 Observer::~Observer()
 {
     segment_.shared().observed.store(0);
     allow(unlimited);
+    if (caller_ >= 0)
+        close(caller_);
+}
+
+void Observer::call_nodes()
+{
+    wake(segment_.shared(), caller_);
+}
+
+void Observer::look()
+{
+    Shared &shared = segment_.shared();
+    if (segment_.is_single())
+        return;
+    uint64_t wanted = shared.looks.fetch_add(1) + 1, end = pse_clock() + patience;
+    call_nodes();
+    for (uint32_t sight; (sight = shared.sights.load()), shared.seen.load() < wanted;) {
+        if (shared.failure.load() || shared.cut_off.load() || pse_clock() > end)
+            return;
+        futex_wait(shared.sights, sight, patience / 100);
+    }
+}
+
+std::vector<pse_bcs_match> Observer::new_matches()
+{
+    std::vector<pse_bcs_match> found;
+    const Shared &shared = segment_.shared();
+    uint64_t room = segment_.options().logged;
+    auto take = [&](const pse_bcs_match *ring, uint64_t &told, uint64_t written) {
+        for (told = std::max(told, written - std::min(written, room)); told < written; told++)
+            found.push_back(ring[told % room]);
+    };
+    take(segment_.matches(), told_, shared.logged);
+    take(segment_.shown_matches(), shown_, shared.shown_matches);
+    return found;
 }
 
 void Observer::allow(uint64_t slices)
 {
     segment_.shared().allowed.store(slices);
     futex_wake(segment_.shared().permits);
+    call_nodes();
 }
 
 void Observer::hold()
@@ -92,6 +142,7 @@ void Observer::hold()
     lock();
     segment_.shared().allowed.store(segment_.shared().begun.load());
     unlock();
+    call_nodes();
 }
 
 // Who finds the lock of a dead rank leaves it to the ranks to say so: they watch each other.

@@ -6,11 +6,15 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 #include "segment.hpp"
 
 namespace pse::coschedule
 {
 
+// Whether the environment names a stepper.
+bool has_stepper();
 // Tell the stepper that a variable of the environment names of this segment, none of whose slices may begin
 // until it says so; without a stepper all may.
 void announce(Segment &segment);
@@ -21,7 +25,8 @@ bool is_stepped(const Segment &segment);
 class Observer
 {
   public:
-    // Opens the memory of a layer; throws std::system_error, EBUSY if another observer has it.
+    // Opens the memory of a layer, of node 0 if it has several; throws std::system_error, EBUSY if another
+    // observer has it.
     Observer(pid_t process, int file);
     ~Observer();
 
@@ -35,9 +40,17 @@ class Observer
     void hold();
     void lock();
     void unlock();
+    // Wait until other nodes have said what their ranks do, unless they can't.
+    void look();
+    // The decisions since this was last asked, with the lock held.
+    std::vector<pse_bcs_match> new_matches();
 
   private:
+    void call_nodes();
+
     Segment segment_;
+    int caller_ = -1;
+    uint64_t told_ = 0, shown_ = 0;
 };
 
 } // namespace pse::coschedule
