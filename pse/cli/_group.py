@@ -6,6 +6,7 @@ Behind the guard every exception is a message and an exit code.  How errors are 
 
 import contextlib
 import importlib
+import math
 import os
 import pkgutil
 import re
@@ -158,3 +159,14 @@ def _stand_somewhere() -> None:
 
         message = f"the current directory can't be used: {error.strerror}"
         raise UsageError(message, help="change to a directory that exists") from None
+
+
+class FiniteRange(click.FloatRange):
+    """Numbers in a range; nan, which is beyond no bound, and infinity are refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert what was written."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found

@@ -9,6 +9,7 @@ import click
 
 from pse import trace, views
 from pse.cli import _selection
+from pse.cli._group import FiniteRange
 from pse.cli.completion import directories, files
 from pse.errors import UsageError
 from pse.trace import Selection, Trace
@@ -45,8 +46,8 @@ _LIST = "\b\nViews:\n" + "\n".join(
     help="Draw this over the rows of gantt, too.",
 )
 @click.option("--no-lines", is_flag=True, help="Draw no lines that follow TPHs in gantt.")
-@click.option("--width", type=click.FloatRange(2, 200), metavar="INCHES", help="Of the picture.")
-@click.option("--height", type=click.FloatRange(1, 200), metavar="INCHES", help="Of the picture.")
+@click.option("--width", type=FiniteRange(2, 200), metavar="INCHES", help="Of the picture.")
+@click.option("--height", type=FiniteRange(1, 200), metavar="INCHES", help="Of the picture.")
 @_selection.options
 def command(
     directory: str,

@@ -149,6 +149,13 @@ def test_compare_names_what_differs(call):
         (("report", "one.ace", "plain.ace", "-o", "a.csv"), "a.csv would hold the cycles of one measurement"),
         (("compare", "one.ace", "one.ace"), "1 launch and 1 are too few"),
         (("compare", "empty.ace", "plain.ace"), "have nothing in common to compare"),
+        (("compare", "plain.ace", "slow.ace", "--level", "nan"), "nan is not a finite number"),
+        (("compare", "plain.ace", "slow.ace", "--least", "inf"), "inf is not a finite number"),
+        (("compare", "plain.ace", "slow.ace", "--top", "0"), "0 is not in the range"),
+        (("run", "none.toml", "--time", "nan"), "nan is not a finite number"),
+        (("run", "none.toml", "-o", "x" * 300 + ".ace"), "File name too long"),
+        (("run", "."), "help: write it as results.ace"),
+        (("sensitivity", ".", "--network", "none.json", "--draws", "99999999999"), "is not in the range"),
         (("sensitivity", ".", "--network", "none.json"), "cannot read the model none.json"),
         (
             ("run", "none.toml"),

@@ -190,6 +190,18 @@ def test_bad_configurations_end_a_job_with_one_message(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_options_that_a_launch_inside_a_job_can_not_have_are_refused(tmp_path):
+    file = tmp_path / "pair.toml"
+    file.write_text(PAIR)
+    pse_ace = [sys.executable, "-m", "pse", "ace", "run", str(file), "--launches", "3", "--hosts", "a"]
+    done = subprocess.run(
+        [find_mpiexec().path, "-n", "2", *pse_ace], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert done.returncode != 0
+    assert done.stderr.count("error: --launches and --hosts can't be chosen inside an MPI job") == 1
+    assert not (tmp_path / "pair.ace").exists()
+
+
 def test_hosts_that_can_not_be_read_are_named(tmp_path):
     file = tmp_path / "pairs.toml"
     file.write_text('[[applications]]\npattern = "pairwise"\nranks = 2\n')

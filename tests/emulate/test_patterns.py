@@ -168,3 +168,17 @@ def test_two_patterns_can_not_have_one_name():
         @pattern("pairwise")
         def other(cycle):
             """Another one."""
+
+
+@pytest.mark.parametrize("step", [Cycle.barrier, Cycle.wait, lambda cycle: cycle.compute(0.0)])
+def test_a_pattern_that_never_ends_is_stopped(step):
+    @pattern("endless")
+    def endless(cycle):
+        while True:
+            step(cycle)
+
+    try:
+        with pytest.raises(PatternError, match=r"endless fails for rank 0 of 2: .* more than 100,000 steps"):
+            PATTERNS["endless"].cycle(0, 2, 1024)
+    finally:
+        del PATTERNS["endless"]

@@ -143,8 +143,15 @@ def test_applications_of_several_results_are_told_apart(results):
     assert names(*own[:2]) == {"first, 2 ranks", "first, 4 ranks"}
     assert names(own[0], own[2]) == {"first, blocking", "first, non-blocking"}
     assert names(own[0], own[0]) == {"first (1)", "first (2)"}
-    drawn = views.draw_measurements([own[0], own[0]], "error").axes[0].containers
-    assert [one[0].get_linestyle() for one in drawn] == ["None"]  # Two points at one load are no line.
+
+
+def test_runs_of_one_kind_have_errors_of_their_own(results):
+    figure = views.draw_measurements([results, results], "error")
+    labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert labels == ["2 nodes (1)", "2 nodes (2)", "4 nodes (1)", "4 nodes (2)"]
+    colours = {container[0].get_color() for axes in figure.axes[:3:2] for container in axes.containers}
+    assert len(colours) == len(labels)
+    assert "(1), (2), … are the results" in " ".join(text.get_text() for text in figure.texts)
 
 
 def test_the_costs_of_several_results_have_launches_of_all(results):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from pse.cli._group import FiniteRange
 from pse.emulate import Results, compare, print_comparison, report_console
 
 _PATH = click.Path(path_type=Path)
@@ -15,14 +16,14 @@ _PATH = click.Path(path_type=Path)
 @click.argument("second", metavar="B.ace", type=_PATH)
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
     default=0.01,
     show_default=True,
     help="Probability that any difference is reported where there is none.",
 )
 @click.option(
     "--least",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=1.0,
     show_default=True,
     metavar="PERCENT",
@@ -30,7 +31,7 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--top",
-    type=click.IntRange(0),
+    type=click.IntRange(1),
     default=20,
     show_default=True,
     metavar="N",

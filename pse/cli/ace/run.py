@@ -4,11 +4,13 @@ import contextlib
 import dataclasses
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 import mpi4py
 
+from pse.cli._group import FiniteRange
 from pse.emulate import (
     LaunchError,
     Results,
@@ -24,7 +26,7 @@ from pse.files import explained, locked_output
 from pse.runtime.faults import failing_together
 from pse.runtime.launch import Hosts
 from pse.runtime.supervise import inside_mpi_job
-from pse.text import count_text
+from pse.text import count_text, list_text
 
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
 
@@ -37,7 +39,7 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
 )
 @click.option("--launches", type=click.IntRange(1), metavar="K", help="Start the job at least K times.")
 @click.option(
-    "--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="S", help="Measure for S seconds."
+    "--time", "seconds", type=FiniteRange(0, min_open=True), metavar="S", help="Measure for S seconds."
 )
 @click.option("--hosts", metavar="A,B:2", help="Machines to run on, each with a number of ranks if need be.")
 @click.option("--hostfile", metavar="FILE", help="The same, one on each line.")
@@ -61,7 +63,10 @@ def command(
     target = check_target(output or Path(f"{configuration.stem}.ace"))
     earlier = Results.load(target) if append and target.exists() else None
     if inside_mpi_job():
-        _be_launch(configuration, target, earlier, append)
+        options = {"-n": ranks, "--launches": launches, "--time": seconds, "--hosts": hosts}
+        options["--hostfile"] = hostfile
+        given = [name for name, value in options.items() if value is not None]
+        _be_launch(configuration, target, earlier, append, given)
         return
     where = Hosts.chosen(hosts, hostfile, os.environ)
     asked = read_configuration(
@@ -112,14 +117,25 @@ def _next_launch(earlier: Results | None) -> int:
     return 1 + max(earlier.launches, default=-1) if earlier else 0
 
 
-def _be_launch(configuration: Path, target: Path, earlier: Results | None, append: bool) -> None:
+def _be_launch(
+    configuration: Path, target: Path, earlier: Results | None, append: bool, given: Sequence[str]
+) -> None:
     """Be a rank of one launch; what is wrong with the configuration is said by one rank."""
     with failing_together():
+        _refuse_options(given)
         found = _launched(configuration, earlier)
     if found is not None:  # On rank 0.
         if not append:
             _warn_of_replacing(target)
         _save(found, target, append)
+
+
+def _refuse_options(given: Sequence[str]) -> None:
+    if given:
+        raise UsageError(
+            f"{list_text(given)} can't be chosen inside an MPI job, which is one launch on its ranks",
+            help="leave that out, or run pse ace without mpiexec",
+        )
 
 
 def _launched(configuration: Path, earlier: Results | None) -> Results | None:

@@ -22,7 +22,11 @@ from pse.emulate import Model
 )
 @click.option("--program", metavar="PATH", help="The program, if it isn't where it was when it ran.")
 @click.option(
-    "--draws", type=click.IntRange(2), default=200, show_default=True, help="How many runs are simulated."
+    "--draws",
+    type=click.IntRange(2, 100_000),
+    default=200,
+    show_default=True,
+    help="How many runs are simulated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(directory: str, network: Path, program: str | None, draws: int, as_json: bool) -> None:

@@ -26,6 +26,8 @@ GREATEST_TAG = 32767
 """Any MPI has so many tags."""
 LONGEST_STEP = 86400.0
 """Seconds that a cycle may compute."""
+MOST_STEPS = 100_000
+"""Of a cycle of one rank: a pattern's function with more has a loop that doesn't end."""
 
 
 class PatternError(UsageError):
@@ -116,7 +118,14 @@ class Cycle:
     def _add(self, kind: StepKind, peer: int = 0, bytes: int | None = None, tag: int = 0) -> None:
         size = _whole("a number of bytes", self.size if bytes is None else bytes, LARGEST_MESSAGE)
         peer, tag = _whole("a rank", peer, self.ranks - 1), _whole("a tag", tag, GREATEST_TAG)
-        self.steps.append(Step(kind, peer, size, 0.0, tag))
+        self._append(Step(kind, peer, size, 0.0, tag))
+
+    def _append(self, step: Step) -> None:
+        if len(self.steps) == MOST_STEPS:
+            raise PatternError(
+                f"a cycle of one rank has more than {MOST_STEPS:,} steps", help="make sure that its loops end"
+            )
+        self.steps.append(step)
 
     def send(self, peer: int, bytes: int | None = None, tag: int = 0) -> None:
         """Send a message by a blocking call."""
@@ -136,7 +145,7 @@ class Cycle:
 
     def wait(self) -> None:
         """Wait for all messages that have begun."""
-        self.steps.append(Step(StepKind.WAITALL))
+        self._append(Step(StepKind.WAITALL))
 
     def complete(self) -> None:
         """Wait for what has begun and is not waited for yet."""
@@ -175,7 +184,7 @@ class Cycle:
         """
         if not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_STEP):
             raise PatternError(f"computing takes {seconds} s: expected 0 to {LONGEST_STEP:g}")
-        self.steps.append(Step(StepKind.COMPUTE, seconds=float(seconds)))
+        self._append(Step(StepKind.COMPUTE, seconds=float(seconds)))
 
     def barrier(self) -> None:
         """Wait for all ranks."""

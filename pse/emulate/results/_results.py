@@ -270,7 +270,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     UsageError
-        It can't be: the name ends differently, its parent doesn't exist, or something else has that name.
+        It can't be: the name ends differently or is too long, its parent doesn't exist, or something else
+        has that name.
 
     Examples
     --------
@@ -281,10 +282,12 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     if target.suffix != SUFFIX:
         raise UsageError(
             f"results can't be written to {target}: their name must end in {SUFFIX}",
-            help=f"write it as {target.name or 'results'}{SUFFIX}",
+            help=f"write it as {'results' if target.name in ('', SUFFIX) else target.name}{SUFFIX}",
         )
     require_directory(target)
-    if target.exists() and not (target / "metadata.json").is_file():
+    with explained(target):  # The name may be too long.
+        taken = target.exists() and not (target / "metadata.json").is_file()
+    if taken:
         raise UsageError(f"{target} exists and holds no results", help="choose another name, or remove it")
     return target
 

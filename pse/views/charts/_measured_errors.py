@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ class Point:
     time: RunTime
     alone: str | None = None
     """The application of whose line this has the colour, since it is the same one alone."""
+    result: int = 1
 
 
 def draw_error(
@@ -46,16 +48,31 @@ def draw_error(
 ) -> Figure:
     """Draw the error against the load: a panel for each kind of exchange and size, a line per node count."""
     points = []
-    for one in results:
+    for number, one in enumerate(results, 1):
         known = {str(app.get("name")): app for app in one.metadata.get("applications", ())}
         for time in run_times(one):
             application = known.get(time.name, {})
             panel = ", ".join([*_kind(application), size_text(time.size, zeros=False)])
             line = extent({"ranks": time.ranks, **application})
-            points.append(Point(panel, line, (int(line.split()[0]), line), time))
+            points.append(Point(panel, line, (int(line.split()[0]), line), time, result=number))
+    points = _told_apart(points)
     kinds = list(dict.fromkeys(point.panel.replace(", alone", "") for point in points))
     points.sort(key=lambda point: (kinds.index(point.panel.replace(", alone", "")), "alone" in point.panel))
     return _draw("error of predicted run time", results, points, width, height)
+
+
+def _told_apart(points: Sequence[Point]) -> list[Point]:
+    """Number the lines of results that measured the same: they would be one line."""
+    results = defaultdict(set)
+    for point in points:
+        results[point.panel, point.line, point.time.load].add(point.result)
+    alike = {line for (_, line, _), several in results.items() if len(several) > 1}
+    return [_numbered(point) if point.line in alike else point for point in points]
+
+
+def _numbered(point: Point) -> Point:
+    name = f"{point.line} ({point.result})"
+    return replace(point, line=name, order=(point.order[0], name))
 
 
 def draw_applications(
@@ -121,7 +138,7 @@ def _line(axes: Any, times: Sequence[RunTime], style: Mapping[str, Any], beside:
     loads, errors = (np.array([getattr(time, name) for time in ordered]) for name in ("load", "error"))
     spans = [time.error_interval or (time.error, time.error) for time in ordered]
     bars = np.abs(np.array(spans).reshape(-1, 2).T - errors)
-    joined = {} if len(np.unique(loads)) == len(loads) else {"linestyle": ""}  # Others are several results'.
+    joined = {} if len(np.unique(loads)) == len(loads) else {"linestyle": ""}  # Or of several applications.
     if len(ordered):
         axes.errorbar(
             loads + beside,
