@@ -203,7 +203,7 @@ class _Mpi4pyProgram:
     def _launch(self, variables: Mapping[str, str]) -> dict[str, float]:
         """Give µs of a step, CPU µs of all ranks for it, and ms that the launch took beside its steps."""
         begin = time.perf_counter()
-        printed = self._bed.launch(self._words, _SETTINGS | variables)
+        printed = self._bed.launch(self._words, {**_SETTINGS, **variables})
         took = time.perf_counter() - begin
         found: dict[str, float] = json.loads(printed)
         self._bed.check_result(f"{self._name} with mpi4py", f"{found['result']:.9g}")

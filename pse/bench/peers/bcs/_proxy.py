@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ def communicator(name: str, slice: float, **options: Any) -> Iterator[Any]:
         return
     from pse import bcs
 
-    mode = "strict" if name == "bcs-strict" else "early"
+    mode: Literal["early", "strict"] = "strict" if name == "bcs-strict" else "early"
     with bcs.Comm(MPI.COMM_WORLD, slice=slice, adapt=False, mode=mode, **options) as comm:
         yield comm
 
