@@ -101,7 +101,7 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
         ),
         (APPLICATION + "loads = [10, 0]\n", 3, "loads has 0: expected a percentage from 1 to 100"),
         (APPLICATION + "loads = 101\n", 3, "loads has 101: expected a percentage from 1 to 100"),
-        (APPLICATION + 'sizes = ["1 KiB", "3 GiB"]\n', 3, "sizes has '3 GiB': expected a size up to 2 GiB"),
+        (APPLICATION + 'sizes = ["1 KiB", "2 GiB"]\n', 3, "sizes has '2 GiB': expected a size below 2 GiB"),
         (APPLICATION + "ranks = 8\n", 3, "the applications need at least 8 ranks, and the job has 6"),
         (APPLICATION + "ranks = 3\n", 3, "3 ranks leave one without a partner"),
         (APPLICATION + "background = true\n", 3, "all applications are in the background"),

@@ -154,12 +154,14 @@ def test_runs_of_one_kind_have_errors_of_their_own(results):
     assert "(1), (2), … are the results" in " ".join(text.get_text() for text in figure.texts)
 
 
-def test_the_costs_of_several_results_have_launches_of_all(results):
-    one = planted_results(exchanges=planted_exchanges(launches=1))
-    axes = views.draw_measurements([one, one, one], "costs").axes[0]
-    assert len(axes.containers[0][2][0].get_segments()) > 0
-    spans = [np.ptp(segment[:, 1]) for segment in axes.containers[0][2][0].get_segments()]
-    assert spans == pytest.approx([0] * len(spans), abs=1e-12)
-    several = [planted_results(exchanges=planted_exchanges(launches=1, seed=seed)) for seed in range(4)]
-    axes = views.draw_measurements(several, "costs").axes[0]
-    assert max(np.ptp(segment[:, 1]) for segment in axes.containers[0][2][0].get_segments()) > 0
+def test_the_costs_of_several_results_are_curves_of_their_own():
+    one, other = (planted_exchanges(launches=4, seed=seed) for seed in range(2))
+    other["seconds"] *= 3
+    figure = views.draw_measurements([planted_results(exchanges=table) for table in (one, other)], "costs")
+    times = [line[:, 1] for line in lines(figure.axes[0])]
+    assert np.median(times[1] / times[0]) == pytest.approx(3, rel=0.1)
+    first, second = (container[0].get_color() for container in figure.axes[0].containers)
+    assert first != second
+    labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert labels[:2] == ["(1)", "(2)"]
+    assert "(1), (2), … are the results" in " ".join(text.get_text() for text in figure.texts)

@@ -34,7 +34,7 @@ from pse.text import count_text, did_you_mean, list_text
 RECORDED = "recorded"
 RUN, EXCHANGES, APPLICATIONS = "run", "exchanges", "applications"
 _LEAST = '[[applications]], and below it pattern = "pairwise"'
-_SIZE = "a size up to 2 GiB, such as 1024 or '4 KiB'"
+_SIZE = "a size below 2 GiB, such as 1024 or '4 KiB'"
 _SECONDS = "seconds from 0 to 86400"
 _RUN_KEYS = {
     *("ranks", "launches", "most_launches", "time", "precision", "seed", "waits", "isolated"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pse.emulate import Model, Results, fit
 from pse.errors import UsageError
 from pse.text import size_text, time_text
-from pse.views.charts._panels import draw_panels, label
+from pse.views.charts._panels import NUMBERED, draw_panels, label
 from pse.views.core._palette import PALETTE
 
 LEAST = 0.5
@@ -24,47 +24,57 @@ LEAST = 0.5
 def draw_costs(
     results: Sequence[Results], *, width: float | None = None, height: float | None = None
 ) -> Figure:
-    """Draw measured times of messages with both models, and the errors of their lines."""
-    measured = [one.exchanges for one in results if len(one.exchanges)]
+    """Draw measured times of messages with both models, and the errors of their lines, for each result."""
+    measured = {number: one.exchanges for number, one in enumerate(results, 1) if len(one.exchanges)}
     if not measured:
         raise UsageError(
             "these results have no exchanges: phase one was not measured",
             help="measure with phase one: exchange sizes in the configuration",
         )
-    together = _together(measured)
-    models = [(mode, fit(together, mode)) for mode in ("piecewise", "paper")]
-    colours = (PALETTE[6], PALETTE[5])
-    handles = [
-        Line2D([], [], color="black", marker="o", markersize=4, linestyle="", label="measured, median"),
-        Line2D([], [], color=colours[0], label="lines by segments, relative loss"),
-        Line2D([], [], color=colours[1], linestyle="--", label="one line, ordinary least squares"),
-    ]
+    colours = _colours(list(measured))
     notes = "One way, medians over launches with 95 % confidence intervals by bootstrap."
+    notes += NUMBERED * (len(measured) > 1)
     titles = ["time of a message", "error of the lines"]
     figure, (left, right) = draw_panels(
-        results, "cost of messages", titles, handles, notes, width=width, height=height or 4.6
+        results, "cost of messages", titles, _handles(colours), notes, width=width, height=height or 4.6
     )
-    _times(left, models[0][1])
-    for (mode, model), colour in zip(models, colours, strict=True):
-        _lines(left, right, model, colour, "--" if mode == "paper" else "-")
+    for number, exchanges in measured.items():
+        _draw_result(left, right, exchanges, colours[number])
     right.axhline(0, color="#888888", linewidth=0.8)
     label(right, "size of the message", "error (%)")
     label(left, "size of the message", "time one way")
     return figure
 
 
-def _together(measured: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-    """Join the exchanges of several results; each launch keeps a number of its own."""
-    found, first = [], 0
-    for rows in measured:
-        own = rows.copy()
-        own["launch"] = first + np.unique(rows["launch"], return_inverse=True)[1]
-        first = int(own["launch"].max()) + 1
-        found.append(own)
-    return np.concatenate(found)
+def _colours(numbers: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+    """Give the colours of what was measured, and of both models' lines: one for each of several results."""
+    if len(numbers) == 1:
+        return {numbers[0]: ("black", PALETTE[6], PALETTE[5])}
+    shades = [shade for shade in PALETTE if shade != "#F0E442"]
+    return {number: (shades[place % len(shades)],) * 3 for place, number in enumerate(numbers)}
 
 
-def _times(axes: Axes, model: Model) -> None:
+def _handles(colours: Mapping[int, tuple[str, str, str]]) -> list[Line2D]:
+    """Name the lines of one result; of several the colours, too."""
+    several = len(colours) > 1
+    mark, solid, dashed = ("#888888",) * 3 if several else next(iter(colours.values()))
+    found = [Line2D([], [], color=own[0], label=f"({number})") for number, own in colours.items() if several]
+    return [
+        *found,
+        Line2D([], [], color=mark, marker="o", markersize=4, linestyle="", label="measured, median"),
+        Line2D([], [], color=solid, label="lines by segments, relative loss"),
+        Line2D([], [], color=dashed, linestyle="--", label="one line, ordinary least squares"),
+    ]
+
+
+def _draw_result(left: Axes, right: Axes, exchanges: NDArray[np.void], colours: tuple[str, str, str]) -> None:
+    models = [fit(exchanges, mode) for mode in ("piecewise", "paper")]
+    _times(left, models[0], colours[0])
+    for model, colour in zip(models, colours[1:], strict=True):
+        _lines(left, right, model, colour, "--" if model.mode == "paper" else "-")
+
+
+def _times(axes: Axes, model: Model, colour: str) -> None:
     sizes = np.array([max(one.size, LEAST) for one in model.table])
     times = np.array([one.seconds for one in model.table])
     spans = np.array([one.interval or (one.seconds, one.seconds) for one in model.table])
@@ -72,7 +82,7 @@ def _times(axes: Axes, model: Model) -> None:
         sizes,
         times,
         yerr=np.abs(spans.T - times),
-        color="black",
+        color=colour,
         fmt="o",
         markersize=3.5,
         elinewidth=0.8,
