@@ -52,6 +52,7 @@ def test_receives_from_any_rank_match_alike_each_time(stacked):
         ("mixtures", 3, "mixed\n"),
         ("several", 1, "[3] [0, 2] [1] None\n"),
         ("several", 2, "[3] [0, 2] [1] None\n"),
+        ("looks", 2, "[0, 2] True\n"),
         ("elsewhere", 3, "cancelled True\n"),
         ("sums", 3, "same bits\n"),
         ("layouts", 3, "gaps\n"),

@@ -36,14 +36,6 @@ static bool meet(MPI_Comm comm, uint32_t label)
     return known != NULL;
 }
 
-/* A look would never find them complete. */
-static void refuse_own(int count, const MPI_Request requests[], const char *routine)
-{
-    for (int i = 0; i < count; i++)
-        if (pse_bcs_operation_of(requests[i]))
-            pse_bcs_end_job("%s is not taken over: call MPI_Request_get_status for each request", routine);
-}
-
 #define TOOL_ENTER(name)
 #define TOOL_LEAVE(name)
 #define MEET(comm, number) const bool has_met = meet(comm, PSE_BCS_LABEL_FIRST_MEETING + (number))

@@ -235,25 +235,38 @@ TOOL_PUBLIC int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_S
     return error;
 }
 
+/* The place among the tool's requests of one that has come, or -1. */
+static int find_come(const struct view *view)
+{
+    for (int i = 0; i < view->own; i++)
+        if (pse_bcs_wait(&view->operations[i], 1, PSE_BCS_FOR_NONE))
+            return i;
+    return -1;
+}
+
+/* MPI says that no request is active, where only its own are not. */
+static void correct_flag(const struct view *view, int index, int *flag)
+{
+    if (view->own && index == MPI_UNDEFINED)
+        *flag = false;
+}
+
 TOOL_PUBLIC int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     struct view view;
     int error = MPI_SUCCESS;
     look_at(&view, count, requests);
-    *flag = false;
-    for (int i = 0; i < view.own && !*flag; i++) {
-        *flag = pse_bcs_wait(&view.operations[i], 1, PSE_BCS_FOR_NONE);
-        *index = view.places[i];
-        if (*flag)
-            error = end_one(view.operations[i], &requests[*index], status);
-    }
-    if (!*flag && (view.foreign || !view.own)) {
+    const int found = find_come(&view);
+    *flag = found >= 0;
+    *index = *flag ? view.places[found] : MPI_UNDEFINED;
+    if (*flag) {
+        error = end_one(view.operations[found], &requests[*index], status);
+    } else if (view.foreign || !view.own) {
         pse_bcs_go_away();
         error = PMPI_Testany(count, view.requests, index, flag, status);
         pse_bcs_come_back();
         give_back(&view, requests);
-    } else if (!*flag) {
-        *index = MPI_UNDEFINED;
+        correct_flag(&view, *index, flag);
     }
     look_away(&view);
     return error;
@@ -314,6 +327,68 @@ TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, 
         *completed += more;
     return error ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }
+
+/* Looks at several, which stay */
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+
+TOOL_PUBLIC int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
+                                           MPI_Status statuses[])
+{
+    int error = MPI_SUCCESS;
+    *flag = true;
+    for (int i = 0; i < count && *flag && !error; i++)
+        error = MPI_Request_get_status(requests[i], flag, status_at(statuses, i));
+    return error;
+}
+
+TOOL_PUBLIC int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag,
+                                           MPI_Status *status)
+{
+    struct view view;
+    int error = MPI_SUCCESS;
+    look_at(&view, count, requests);
+    const int found = find_come(&view);
+    *flag = found >= 0;
+    *index = *flag ? view.places[found] : MPI_UNDEFINED;
+    if (*flag) {
+        pse_bcs_peek(view.operations[found], status);
+    } else if (view.foreign || !view.own) {
+        pse_bcs_go_away();
+        error = PMPI_Request_get_status_any(count, view.requests, index, flag, status);
+        pse_bcs_come_back();
+        correct_flag(&view, *index, flag);
+    }
+    look_away(&view);
+    return error;
+}
+
+TOOL_PUBLIC int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *completed,
+                                            int indices[], MPI_Status statuses[])
+{
+    struct view view;
+    int own = 0, more = 0, error = MPI_SUCCESS;
+    look_at(&view, count, requests);
+    for (int i = 0; i < view.own; i++) {
+        if (!pse_bcs_wait(&view.operations[i], 1, PSE_BCS_FOR_NONE))
+            continue;
+        indices[own] = view.places[i];
+        pse_bcs_peek(view.operations[i], status_at(statuses, own++));
+    }
+    if (view.foreign || !view.own) {
+        pse_bcs_go_away();
+        error = PMPI_Request_get_status_some(count, view.requests, &more, indices + own,
+                                             statuses == MPI_STATUSES_IGNORE ? statuses : statuses + own);
+        pse_bcs_come_back();
+    }
+    *completed = view.own && more == MPI_UNDEFINED ? own : own + more;
+    if (!view.own)
+        *completed = more;
+    look_away(&view);
+    return error;
+}
+
+#endif
 
 /* The rest of a request's life */
 

