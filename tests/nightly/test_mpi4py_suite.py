@@ -45,6 +45,8 @@ AT_ONCE = 12
 """Files that one job runs: a launch takes seconds, and a job that is stopped loses what it has found."""
 ONE_KIND = "\nArrayBackends[:] = [ArrayNumPy]\n"
 """Tests repeat their calls with arrays of six kinds, which are one to MPI: NumPy's has all types."""
+LOCAL = ("test_datatype", "test_util_dtlib")
+"""Files whose tests only make datatypes, which takes half of the time: one rank is enough for them."""
 QUIET = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 """MPICH's ranks sleep between two looks: more ranks than cores would take five times as long."""
 SLICE = 100_000
@@ -222,7 +224,8 @@ def run_suite(suite, ranks, tools, place, limit, left_out=()) -> Outcome:
     for names in (files[at : at + AT_ONCE] for at in range(0, len(files), AT_ONCE)):
         outcome, logs = kept / f"{names[0]}.json", place / names[0]
         if not outcome.exists():
-            part = run_files(suite, names, ranks, tools, logs, limit, left_out)
+            chosen = [name for name in names if ranks == 1 or name not in LOCAL]
+            part = run_files(suite, chosen, ranks, tools, logs, limit, left_out)
             part.said = complaints(logs) if "trace" in tools else []
             for traces in logs.glob("*/made"):  # Some GB.
                 shutil.rmtree(traces)
