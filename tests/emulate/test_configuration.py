@@ -263,3 +263,8 @@ def test_in_a_matrix_every_pair_meets_once(ranks):
     assert all(partners[partners[rank]] == rank for partners in rounds for rank in range(ranks))
     met = [(rank, partners[rank]) for partners in rounds for rank in range(ranks) if partners[rank] > rank]
     assert sorted(met) == [(one, other) for one in range(ranks) for other in range(one + 1, ranks)]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_configuration(tmp_path):
+    (tmp_path / "ace.toml").write_text(f"\ufeff{APPLICATION}", encoding="utf-8")
+    assert len(read_configuration(tmp_path / "ace.toml", 2).applications) == 1

@@ -101,7 +101,7 @@ def program(*calls):
     [
         (([("receive", 1)], [("receive", 0)]), "for ever: rank 0 receives from rank 1 and rank 1 receives"),
         (([("send", 1), ("receive", 1)], [("send", 0), ("receive", 0)]), "rank 0 sends to rank 1 and rank 1"),
-        (([("begin_send", 1)], []), "for ever"),
+        (([("begin_send", 1)], []), "rank 0 sends a message of 8 B that rank 1 doesn't receive"),
         (([("send", 1, 8)], [("receive", 0, 9)]), "sends 8 B to rank 1, which expects 9 B"),
         (([("barrier",)], []), "rank 0 is in barrier"),
         (
@@ -182,3 +182,16 @@ def test_a_pattern_that_never_ends_is_stopped(step):
             PATTERNS["endless"].cycle(0, 2, 1024)
     finally:
         del PATTERNS["endless"]
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (Step(StepKind.SEND, 1, 8), "rank 0 sends a message of 8 B that rank 1 doesn't receive"),
+        (Step(StepKind.RECEIVE, 1, 8), "rank 0 expects a message of 8 B that rank 1 doesn't send"),
+    ],
+)
+def test_a_message_without_its_other_end_is_named(step, words):
+    for after in ([], [Step(StepKind.WAITALL)]):
+        with pytest.raises(PatternError, match=words):
+            simulate([[step, *after], [Step(StepKind.COMPUTE, seconds=1.0)]])

@@ -120,7 +120,7 @@ def read_configuration(
 
 def _read_file(path: Path) -> tuple[Source, dict[str, Any]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         message = f"cannot read the configuration {path}: {error.strerror or error}"
         near = did_you_mean(path.name, (file.name for file in path.parent.glob("*.toml")))
