@@ -7,7 +7,7 @@ from .configuration._configuration import (
 )
 from .configuration._reader import read_configuration as read_configuration
 from .job._command import launch_command as launch_command
-from .job._launch import run_launch as run_launch
+from .job._launch import nodes_of as nodes_of, run_launch as run_launch
 from .job._loop_costs import LoopCosts as LoopCosts, loop_costs as loop_costs
 from .launches._driver import (
     LaunchError as LaunchError,

@@ -179,13 +179,20 @@ def test_a_fitted_model_predicts_the_same_on_all_ranks(tmp_path):
     assert cycles["calculated"] == pytest.approx(cycles["predicted"] / 2)
 
 
-def test_bad_configurations_end_a_job_with_one_message(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("loads = 0", "expected a percentage from 1 to 100"),
+        ("nodes = [7]", "there is no node 7: the job has 1"),
+    ],
+)
+def test_bad_configurations_end_a_job_with_one_message(line, problem, tmp_path):
     file = tmp_path / "bad.toml"
-    file.write_text('[[applications]]\npattern = "pairwise"\nloads = 0\n')
+    file.write_text(f'[[applications]]\npattern = "pairwise"\n{line}\n')
     command = [find_mpiexec().path, "-n", "2", sys.executable, "-m", "pse", "ace", "run", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.count("expected a percentage from 1 to 100") == 1
+    assert done.stderr.count(problem) == 1
     assert "bad.toml:3:" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import mpi4py
 
+from pse import emulate
 from pse.cli._group import FiniteRange
 from pse.emulate import (
     LaunchError,
@@ -140,13 +141,12 @@ def _refuse_options(given: Sequence[str]) -> None:
 
 def _launched(configuration: Path, earlier: Results | None) -> Results | None:
     size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
-    asked = read_configuration(configuration, size)
+    mpi4py.rc.threads = False  # As programs in C start MPI, unless they ask for more.
+    # MPI starts where nodes are asked for: once nothing else in the configuration is wrong.
+    asked = read_configuration(configuration, size, nodes=lambda _: emulate.nodes_of())
     if earlier is not None:
         earlier.require_applications(asked.application_facts())
-    mpi4py.rc.threads = False  # As programs in C start MPI, unless they ask for more.
-    from pse.emulate import run_launch
-
-    return run_launch(asked, _next_launch(earlier))
+    return emulate.run_launch(asked, _next_launch(earlier))
 
 
 def _save(found: Results, target: Path, append: bool) -> None:

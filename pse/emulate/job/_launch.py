@@ -51,7 +51,7 @@ def run_launch(
     """
     machine = Machine.find(comm, configuration.waits)
     world = Team(comm.Dup(), machine)
-    nodes = _nodes(comm)
+    nodes = nodes_of(comm)
     random = np.random.default_rng([configuration.seed, launch])
     placed = place_applications(configuration.applications, nodes)
     mine = next((number for number, ranks in enumerate(placed) if world.rank in ranks), None)
@@ -78,8 +78,24 @@ def run_launch(
     return Results(tables[0], tables[1], facts)
 
 
-def _nodes(comm: MPI.Intracomm) -> Nodes:
-    """Find the node of each rank."""
+def nodes_of(comm: MPI.Intracomm = MPI.COMM_WORLD) -> Nodes:
+    """Find the node of each rank: called by all ranks.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm, optional
+        The ranks; by default those of the job.
+
+    Returns
+    -------
+    Nodes
+        The node of each rank, and the nodes' names.
+
+    Examples
+    --------
+    >>> list(nodes_of().of_ranks)
+    [0]
+    """
     local = comm.Split_type(MPI.COMM_TYPE_SHARED)
     first = np.array([comm.Get_rank()], np.int64)
     await_request(local.Iallreduce(MPI.IN_PLACE, first, MPI.MIN))
