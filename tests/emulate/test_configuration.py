@@ -265,6 +265,12 @@ def test_in_a_matrix_every_pair_meets_once(ranks):
     assert sorted(met) == [(one, other) for one in range(ranks) for other in range(one + 1, ranks)]
 
 
+def test_text_that_is_not_utf_8_is_named_with_its_line(tmp_path):
+    (tmp_path / "ace.toml").write_bytes(b"[run]\n# Verst\xe4rker\n")
+    with pytest.raises(ConfigurationError, match=r"ace\.toml:2: the text is not UTF-8"):
+        read_configuration(tmp_path / "ace.toml", 2)
+
+
 def test_a_byte_order_mark_is_no_part_of_the_configuration(tmp_path):
     (tmp_path / "ace.toml").write_text(f"\ufeff{APPLICATION}", encoding="utf-8")
     assert len(read_configuration(tmp_path / "ace.toml", 2).applications) == 1

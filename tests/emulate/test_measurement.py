@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -322,6 +323,15 @@ def launched(tmp_path, monkeypatch):
 
 def run_pair(*words):
     return CliRunner().invoke(main, ["ace", "run", "pair.toml", "-n", "2", "--time", "1e6", *words])
+
+
+def test_how_long_a_launch_takes_is_said_before_it_if_messages_have_given_costs(launched):
+    text = PAIR + "cycles = 1000\nloads = [20, 50]\nsizes = 1000\n"
+    Path("pair.toml").write_text(text.replace("alpha = 1e-6\nbeta = 0\n", "sizes = 1000\n"))
+    assert "a launch takes" not in run_pair().stderr
+    Path("pair.toml").write_text(text.replace("alpha = 1e-6\nbeta = 0\n", "alpha = 1\nbeta = 1e-3\n"))
+    # There and back at 2 s a message: 1,000 cycles of 4 s, 5 and 2 times as long with computing.
+    assert "by α and β as given a launch takes 28,000 s" in run_pair("-o", "given.ace").stderr
 
 
 def test_launches_that_are_appended_are_launches_of_their_own(launched):

@@ -10,7 +10,7 @@ import pytest
 
 import pse.trace
 from pse._abi.emulate import StepKind
-from pse.advise import sensitivity, sensitivity_text
+from pse.advise import AdviceError, sensitivity, sensitivity_text
 from pse.emulate import (
     ConfigurationError,
     Dispersion,
@@ -174,6 +174,8 @@ def test_a_recorded_run_varies_with_the_network_by_call_paths(recorded):
     factors = tuple(np.linspace(0.5, 1.5, 11))
     network = Model(0.1, 1e-9, dispersion=Dispersion((1.0,), ((0, factors),)))
     found = sensitivity(recorded / "ring", network, draws=100)
+    with pytest.raises(AdviceError, match="it has no program to look at"):
+        sensitivity(recorded / "ring", network, program="ring.coven")
     assert found.launches == 0
     assert {one.site.rpartition(" / ")[2]: (one.messages, one.noun) for one in found.sites} == {
         "MPI_Isend_c": (12, "message"),

@@ -211,6 +211,11 @@ def test_applications_alone_are_those_that_the_metadata_say():
     assert (found.name, found.mean) == ("halo", pytest.approx(2, rel=0.1))
     with pytest.raises(UsageError, match="alone none"):
         loaded_ratios(planted_results(together))
+    with pytest.raises(UsageError, match="alone `noise`"):  # What was given counts for nothing.
+        loaded_ratios(
+            Results(rows, planted_exchanges()[:0], {"applications": applications}),
+            planted_results(planted_cycles(cycles=50), name="noise"),
+        )
 
 
 def test_the_test_agrees_with_scipys_permutation_test():

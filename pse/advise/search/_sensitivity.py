@@ -86,6 +86,11 @@ def sensitivity(
         )
     opened = trace if isinstance(trace, Trace) else open_trace(trace)
     if opened.definitions is None:
+        if program is not None:
+            raise AdviceError(
+                f"the trace {opened.path} is of calls of MPI: it has no program to look at",
+                help="leave out --program",
+            )
         return mpi_sensitivity(opened, network, network.dispersion, max(draws, 2), seed)
     measured = MeasuredCosts(opened, network)
     model = Model(measured, read_subject(opened, measured.definitions, program), WhatIf())

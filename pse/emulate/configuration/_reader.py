@@ -126,6 +126,9 @@ def _read_file(path: Path) -> tuple[Source, dict[str, Any]]:
         near = did_you_mean(path.name, (file.name for file in path.parent.glob("*.toml")))
         help = near or f"give a TOML file that has at least {_LEAST}"
         raise ConfigurationError(message, help=help) from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{path}:{line}: the text is not UTF-8", help="save it as UTF-8") from None
     except ValueError:
         message = f"the configuration {path} is not a text file"
         raise ConfigurationError(message, help="save it as UTF-8") from None

@@ -23,13 +23,14 @@ from pse._abi.environment import MPI_RANK_VARIABLES
 from pse.emulate.configuration._checks import check_configuration
 from pse.emulate.configuration._configuration import Configuration
 from pse.emulate.configuration._placement import Nodes
+from pse.emulate.configuration._steps import predict_pattern
 from pse.emulate.job._command import launch_command
 from pse.emulate.launches._stopping import precision_of
 from pse.emulate.results._results import Results
 from pse.errors import PseError, RunError, UsageError
 from pse.files import brief_directory
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
-from pse.text import count_text
+from pse.text import count_text, time_text
 
 Say = Callable[[str], None]
 _PATIENCE = 30.0
@@ -102,6 +103,8 @@ def measure(
     nodes = find_nodes(where, configuration.ranks) if named else None
     check_configuration(configuration, where.most_ranks(configuration.ranks, os.environ), nodes)
     found: list[Results] = []
+    if (seconds := _foretold(configuration)) is not None:
+        say(f"by α and β as given a launch takes {time_text(1e9 * seconds)}")
     begin = time.monotonic()
     shared = None if where.all_local(os.environ) else os.getcwd()  # All nodes must see it.
     with brief_directory("pse-ace-", shared) as directory:
@@ -119,6 +122,21 @@ def measure(
             except (OSError, PseError) as error:
                 raise _launch_error(error, found) from None
     return join_results(found)
+
+
+def _foretold(configuration: Configuration) -> float | None:
+    """Predict the run time of all settings, s, if the costs of messages are given."""
+    alpha, beta = configuration.alpha, configuration.beta
+    if alpha is None or beta is None:
+        return None
+
+    def seconds(part: tuple[int, int, float]) -> float:
+        number, size, load = part
+        application = configuration.applications[number]
+        cycle = predict_pattern(application, size, configuration.seed, lambda n: alpha + beta * n)
+        return application.cycles * cycle * 100 / load
+
+    return sum(max(map(seconds, setting.parts)) for setting in configuration.settings())
 
 
 def _launch_error(error: OSError | PseError, found: Sequence[Results]) -> PseError:

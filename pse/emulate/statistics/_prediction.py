@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -224,18 +225,24 @@ def loaded_ratios(together: Results, alone: Results | None = None, *, seed: int 
     listed = together.metadata.get("applications", ())
     known = {str(one["name"]): str(one["alone"]) for one in listed if one.get("alone")}
     sides = [by_setting(together), {} if alone is None else by_setting(alone)]
+    if alone is not None and sides[0].keys().isdisjoint(sides[1]):
+        raise _nothing_in_common(sides)
     for key in [key for key in sides[0] if key[0] in known]:
         rows = sides[0].pop(key)
         sides[1].setdefault((known[key[0]], *key[1:]), rows)
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
-        names = [list_text(sorted({f"`{key[0]}`" for key in side})) or "none" for side in sides]
-        raise UsageError(
-            "there is no application that ran beside others and alone at the same size and load: beside"
-            f" others {names[0]}, alone {names[1]}",
-            help="applications are matched by name",
-        )
+        raise _nothing_in_common(sides)
     return [_loaded(key, sides[0][key], sides[1][key], seed) for key in common]
+
+
+def _nothing_in_common(sides: Iterable[Iterable[tuple[str, int, float]]]) -> UsageError:
+    names = [list_text(sorted({f"`{key[0]}`" for key in side})) or "none" for side in sides]
+    return UsageError(
+        "there is no application that ran beside others and alone at the same size and load: beside"
+        f" others {names[0]}, alone {names[1]}",
+        help="applications are matched by name",
+    )
 
 
 def by_setting(results: Results) -> dict[tuple[str, int, float], NDArray[np.void]]:
