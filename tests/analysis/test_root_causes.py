@@ -197,6 +197,46 @@ def test_who_waits_for_a_thread_does_no_work(tmp_path):
     assert cube.total("delay") == cube.total("mpi_barrier_wait") + cube.total("mpi_latesender")
 
 
+LATE_THREAD = (
+    *[(0, "MPI_Recv", 1000, 1509, 1), (0, "solve", 1509, 1700)],
+    *[(1, "solve", 1000, 1090), (1, ">exchange", 1090, 1680), (1, "thread", 1100, 1)],
+    *[(1, ">halo", 1100, 1520), (1, "thread", 1110, 0), (1, "MPI_Recv", 1110, 1160, 2)],
+    *[(1, "thread", 1500, 1), (1, "MPI_Send", 1500, 1506, 0), (1, "<halo", 1100, 1520)],
+    *[(1, "thread", 1680, 0), (1, "<exchange", 1090, 1680)],
+    *[(2, "solve", 1000, 1150), (2, "MPI_Send", 1150, 1156, 1)],
+)
+"""Thread 1 of rank 1 is late for rank 0 in halo; thread 0, which started it, waits for rank 2 meanwhile."""
+
+
+def test_of_a_rank_with_threads_the_one_that_comes_late_is_the_cause(tmp_path):
+    cube = analyze(planted(tmp_path / "run", *LATE_THREAD))
+    assert values_of(cube, "mpi_latesender") == {("MPI_Recv", 0): 500, ("MPI_Recv", 1): 40}
+    causes = {("solve", 1): 90, ("exchange", 1): 10, ("halo", 1): 400, ("solve", 2): 40}
+    assert values_of(cube, "delay_latesender") == causes
+    assert "delay_latesender_longterm" not in cube.values
+
+
+def test_the_critical_path_goes_along_one_thread_at_a_time(tmp_path):
+    cube = analyze(planted(tmp_path / "run", *LATE_THREAD))
+    before = {("program", 1): 1000, ("solve", 1): 90, ("exchange", 1): 10, ("halo", 1): 400}
+    assert values_of(cube, "critical_path") == before | {("MPI_Recv", 0): 9, ("solve", 0): 191}
+
+
+def test_a_join_leads_to_the_thread_that_ended_last(tmp_path):
+    """Rank 0 sends late, since its thread 0 waited for its thread 2, and not for thread 1, which goes on."""
+    cube = analyze(planted(
+        tmp_path / "run",
+        *[(0, "thread", 1000, 1), (0, ">exchange", 1000, 1900), (0, "thread", 1010, 0)],
+        *[(0, ">Thread.join", 1010, 1500), (0, "thread", 1010, 2), (0, "halo", 1010, 1410)],
+        *[(0, "thread", 1500, 0), (0, "<Thread.join", 1010, 1500), (0, "MPI_Send", 1500, 1506, 1)],
+        *[(0, "thread", 1900, 1), (0, "<exchange", 1000, 1900)],
+        (1, "MPI_Recv", 1010, 1509, 0),
+        ranks=2,
+    ))  # fmt: skip
+    assert "delay_latesender" not in cube.values  # Thread 0 itself did nothing.
+    assert values_of(cube, "delay_latesender_longterm") == {("halo", 0): 490}
+
+
 def test_the_time_until_mpi_is_started_makes_nobody_late(tmp_path):
     """Rank 1 starts later, but both leave MPI_Init at one time."""
     calls = [

@@ -22,13 +22,13 @@ from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._columns import Columns, columns_of
 from pse.analysis.replay._locations import Metahosts
 from pse.analysis.replay._peers import Peers
+from pse.analysis.replay._rank_threads import find_threads
 from pse.analysis.replay._severities import Calls, Severities, rounded_costs
 from pse.analysis.replay._sources import runtime_trace
 from pse.analysis.replay._streams import Streams
-from pse.analysis.replay._synchronizations import WAITING_DTYPE, last_synchronizations, numbered
+from pse.analysis.replay._synchronizations import JOIN, WAITING_DTYPE, last_synchronizations, numbered
 from pse.analysis.replay._timelines import Timeline
 from pse.analysis.waits._backward_walk import (
-    RUN_DTYPE,
     SPAN_DTYPE,
     STAY_DTYPE,
     path_runs,
@@ -42,7 +42,7 @@ from pse.trace import NONE
 from pse.trace.format import Array
 from pse.trace.query import Trace
 
-STATES, NO_STATE = tuple(WAIT_OF_DELAY), 255
+STATES = tuple(WAIT_OF_DELAY)
 _TIME_DTYPE = np.dtype(
     [("rank", "<u4"), ("number", "<u4"), ("late", "<u4"), ("path", "<u4"), ("time", "<f8")]
 )
@@ -55,6 +55,9 @@ _LINK_DTYPE = np.dtype(
         ("path", "<u4"),  # of the wait: number among all call paths
     ]
 )
+_THREAD_RUN_DTYPE = np.dtype([("rank", "<u4"), ("thread", "<u4"), ("begin", "<f8"), ("end", "<f8")])
+"""A piece of the critical path."""
+_PLACES = (("rank", "thread"), ("late", "late_thread"))
 _NAMED = 8
 """Of so many kinds of waits, a wait state in a call path each, causes are known: of the longest ones."""
 _INDIRECT_DTYPE = np.dtype([*((name, "<f8") for name in STATES), ("of_kinds", "<f8", _NAMED)])
@@ -124,13 +127,16 @@ class RootCauses:
         array of CAUSE_OF_WAIT_DTYPE
             Where this process's ranks were late for the longest waits.
         """
-        runs = self._critical_runs(waits)
-        waits = numbered(np.concatenate([waits, self._waits_between_calls(severities)]))
+        joins, starts = find_threads(waits, self._trace, self._tree, self._streams, self._peers)
+        runs = self._critical_runs(np.concatenate([waits, joins, starts]))
+        waits = numbered(np.concatenate([waits, joins, self._waits_between_calls(severities)]))
         peers, streams = self._peers, self._streams
         sent = waits.copy()
         sent["path"] = self._numbers[waits["path"]]
         delivery = peers.deliver(columns_of(sent), WAITING_DTYPE, streams.owners(waits["late"], peers.rank))
         since, since_come = last_synchronizations(waits, delivery.rows, delivery, joint, streams, peers)
+        for found, rows in ((since, waits), (since_come, delivery.rows)):
+            found[rows["state"] == JOIN] = rows["begin"][rows["state"] == JOIN]
         order = np.lexsort([delivery.rows[name] for name in ("number", "rank", "late")])
         come = _Come(delivery.rows.take(order), order, since_come[order])
         late, waiting = self._profiles(waits, since, come, runs, severities)
@@ -152,9 +158,9 @@ class RootCauses:
         found["path"] = path
         self._add_grid_versions(found, rows["end"] - rows["begin"], severities)
         states = {metric: number for number, metric in enumerate(WAIT_OF_DELAY.values())}
-        of_path = np.array([states.get(metric, NO_STATE) for metric in self._tree.metrics])
+        of_path = np.array([states.get(metric, JOIN) for metric in self._tree.metrics])
         found["state"] = of_path[found["path"]]
-        known: Array = found[found["state"] != NO_STATE]
+        known: Array = found[found["state"] != JOIN]
         return known
 
     def _wait_paths(self, rows: Columns) -> Array:
@@ -180,11 +186,11 @@ class RootCauses:
         """The runs of the critical path on this process's ranks, in the order of time, latest first."""
         spans = [(rank, *work_span(self._trace, rank)) for rank in self._trace.ranks]
         all_spans, all_waits = self._peers.gathered(np.array(spans, SPAN_DTYPE)), self._peers.gathered(waits)
-        runs = np.empty(0, RUN_DTYPE)
+        runs = np.empty(0, _THREAD_RUN_DTYPE)
         if self._peers.rank == 0:
-            runs = path_runs(all_spans, np.concatenate([self._runtime_stays(), mpi_stays(all_waits)]))
+            runs = _thread_runs(all_spans, self._runtime_stays(), all_waits)
         to = self._streams.owners(runs["rank"], self._peers.rank)
-        return self._peers.deliver(columns_of(runs), RUN_DTYPE, to).rows.packed(RUN_DTYPE)
+        return self._peers.deliver(columns_of(runs), runs.dtype, to).rows.packed(runs.dtype)
 
     def _runtime_stays(self) -> Array:
         """Module calls and waits between them, on process 0."""
@@ -202,14 +208,16 @@ class RootCauses:
         late, waiting = [np.empty(0, _TIME_DTYPE)], [np.empty(0, _TIME_DTYPE)]
         for rank in self._trace.ranks:
             own, others = waits["rank"] == rank, np.flatnonzero(come.rows["late"] == rank)
-            line = Timeline(self._trace, rank, self._tree, waits[own])
-            for found, start, stop, by in (
-                (waiting, since[own], waits["begin"][own], columns_of(waits[own])),
-                (late, come.since[others], come.rows["time"][others], come.rows.take(others)),
+            line = Timeline(self._trace, rank, self._tree)
+            line.leave_out(waits[own])
+            for found, start, stop, by, thread in (
+                (waiting, since[own], waits["begin"][own], columns_of(waits[own]), "thread"),
+                (late, come.since[others], come.rows["time"][others], come.rows.take(others), "late_thread"),
             ):
-                found.append(self._named(line.profiles(np.maximum(start, line.started), stop), by))
-            on_path = runs[runs["rank"] == rank]
-            rows = line.profiles(on_path["begin"], on_path["end"], with_waits=True)
+                rows = line.profiles(np.maximum(start, line.started), stop, by[thread])
+                found.append(self._named(rows, by))
+            path = runs[runs["rank"] == rank]
+            rows = line.profiles(path["begin"], path["end"], path["thread"], with_waits=True)
             severities.add("critical_path", self._place(rank), rows["path"], rows["time"])
         return np.concatenate(late), np.concatenate(waiting)
 
@@ -268,8 +276,10 @@ class RootCauses:
         """Wait states in call paths of all ranks that last the longest; collective."""
         kinds = np.empty(0, _KIND_DTYPE)
         if self._peers.rank == 0:
-            keys, index = np.unique(_key(links["state"], links["path"]), return_inverse=True)
-            longest = np.argsort(-np.bincount(index, links["wait"], len(keys)), kind="stable")[:_NAMED]
+            chosen = links["state"] != JOIN
+            keys, index = np.unique(_key(links["state"][chosen], links["path"][chosen]), return_inverse=True)
+            longest = np.bincount(index, links["wait"][chosen], len(keys))
+            longest = np.argsort(-longest, kind="stable")[:_NAMED]
             kinds = np.zeros(len(longest), _KIND_DTYPE)
             kinds["state"], kinds["path"] = keys[longest] >> np.uint64(32), keys[longest] & np.uint64(NONE)
         told: list[Any] = self._peers.combined(kinds.tolist(), lambda one, other: one or other)
@@ -333,14 +343,17 @@ def _links(waits: Array, come: _Come, found: _Delays) -> Array:
     links = np.zeros(len(come.order), _LINK_DTYPE)
     for name in ("rank", "number", "state", "late", "wait", "time", "path"):
         links[name] = come.rows[name]
-    for rank in np.unique(come.rows["late"]).tolist():
-        own, chosen = waits[waits["rank"] == rank], np.flatnonzero(come.rows["late"] == rank)
-        before = np.cumsum(np.append(0.0, own["wait"]))
+    threads = _key(waits["rank"], waits["thread"])
+    late = _key(come.rows["late"], come.rows["late_thread"])
+    for thread in np.unique(late).tolist():
+        own, chosen = waits[threads == thread], np.flatnonzero(late == thread)
+        before, number = np.cumsum(np.append(0.0, own["wait"])), int(own["number"][0]) if len(own) else 0
         first, last = (
             np.searchsorted(own["begin"], times[chosen]) for times in (come.since, come.rows["time"])
         )
-        links["first"][chosen], links["last"][chosen] = first, np.maximum(first, last)
-        links["cause"][chosen] = before[np.maximum(first, last)] - before[first]
+        last = np.maximum(first, last)
+        links["first"][chosen], links["last"][chosen] = number + first, number + last
+        links["cause"][chosen] = before[last] - before[first]
     links["cause"] += found.sums(len(links))
     return links
 
@@ -371,7 +384,7 @@ def indirect_costs(links: Columns, kinds: Array) -> Array:
         propagate_waits(own["wait"], costs, own["cause"], first, last, backwards, got)
         return got
 
-    for number in np.unique(own["state"]).tolist():
+    for number in set(np.unique(own["state"]).tolist()) - {JOIN}:
         found[STATES[number]][order] = passed_on(own["state"] == number)
     for number, kind in enumerate(kinds):
         chosen = (own["state"] == kind["state"]) & (own["path"] == kind["path"])
@@ -384,6 +397,23 @@ _KINDS = {"latesender": CauseKind.MESSAGE, "latereceiver": CauseKind.LATE_RECEIV
 
 def mpi_stays(waits: Array) -> Array:
     """Waits in MPI (WAITING_DTYPE) as the way back along the critical path takes them."""
-    kinds = np.array([_KINDS.get(state, CauseKind.COLLECTIVE) for state in STATES])
+    kinds = np.full(JOIN + 1, CauseKind.COLLECTIVE)
+    kinds[: len(STATES)] = [_KINDS.get(state, CauseKind.COLLECTIVE) for state in STATES]
     rank, begin, late, time = (waits[name] for name in ("rank", "begin", "late", "time"))
     return stays_in_mpi(rank, begin, late, time, kinds[waits["state"]])
+
+
+def _thread_runs(spans: Array, between: Array, waits: Array) -> Array:
+    """The critical path by threads of ranks; those have a number each while it is searched."""
+    own, late = (_key(waits[rank], waits[thread]) for rank, thread in _PLACES)
+    first, others = (_key(ranks, np.zeros(ranks.shape)) for ranks in (spans["rank"], between["late"]))
+    keys = np.unique(np.concatenate([first, own, late, others.ravel()]))
+    spans, waits, between = spans.copy(), waits.copy(), between.copy()
+    spans["rank"], waits["rank"], waits["late"] = (np.searchsorted(keys, of) for of in (first, own, late))
+    between["rank"] = np.searchsorted(keys, _key(between["rank"], np.zeros(len(between))))
+    between["late"] = np.where(between["late"] == NONE, NONE, np.searchsorted(keys, others))
+    runs = path_runs(spans, np.concatenate([between, mpi_stays(waits)]))
+    found = np.empty(len(runs), _THREAD_RUN_DTYPE)
+    found["rank"], found["thread"] = keys[runs["rank"]] >> np.uint64(32), keys[runs["rank"]] & np.uint64(NONE)
+    found["begin"], found["end"] = runs["begin"], runs["end"]
+    return found

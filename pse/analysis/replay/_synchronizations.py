@@ -16,16 +16,20 @@ from pse.trace.format import Array
 WAITING_DTYPE = np.dtype(
     [
         ("rank", "<u4"),  # that waits; rank of the job
-        ("number", "<u4"),  # of the wait among those of the rank, by their begin
-        ("state", "u1"),  # place in WAIT_OF_DELAY
+        ("number", "<u4"),  # of the wait among those of the rank, by thread, then by their begin
+        ("state", "u1"),  # place in WAIT_OF_DELAY; JOIN
         ("path", "<u4"),  # call path; this process's number
         ("late", "<u4"),  # the rank that it waits for
+        ("thread", "<u4"),  # of the rank that waits
+        ("late_thread", "<u4"),  # of the rank that it waits for
         ("begin", "<f8"),  # ns
         ("wait", "<f8"),  # ns
         ("time", "<f8"),  # ns: when the late rank came
     ]
 )
 """A wait state with the rank that came late."""
+JOIN = 255
+"""State of a thread that waits for another one of its rank to end: a wait, but nobody is late."""
 
 JOINT_DTYPE = np.dtype([("rank", "<u4"), ("identity", "<u8"), ("time", "<f8")])
 """A rank's part in an operation that nobody leaves before the last one comes, at that time."""
@@ -34,8 +38,8 @@ _MEETING_DTYPE = np.dtype([("rank", "<u4"), ("late", "<u4"), ("identity", "<u8")
 
 
 def numbered(waits: Array) -> Array:
-    """Waits by rank, then by their begin, with their numbers."""
-    waits = waits[np.lexsort((waits["begin"], waits["rank"]))]
+    """Waits by rank, by thread, then by their begin, with their numbers."""
+    waits = waits[np.lexsort((waits["begin"], waits["thread"], waits["rank"]))]
     waits["number"] = np.arange(len(waits)) - np.searchsorted(waits["rank"], waits["rank"])
     return waits
 

@@ -1,4 +1,8 @@
-"""When a rank spent its time in which call path, its waits left out: a second pass over its events."""
+"""When a rank's threads spent their time in which call path: a second pass over its events.
+
+Of a thread that the trace does not know yet the first thread's time counts, which starts it; of one that is
+in no region nor call, that of the program.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,17 @@ from pse._abi.replay import PROFILE_DTYPE
 from pse.analysis._replay import time_profiles
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._rank_calls import read_rank
+from pse.analysis.replay._synchronizations import JOIN, WAITING_DTYPE
 from pse.trace.format import Array
 from pse.trace.query import Trace
 
 _STARTS = ("MPI_Init", "MPI_Init_thread")
+_Spans = tuple[Array, Array, Array]
+"""Begins, ends and call paths of spans, in the order of time."""
 
 
 class Timeline:
-    """The time of a rank by call path.
+    """The time of a rank's threads by call path.
 
     Parameters
     ----------
@@ -25,8 +32,6 @@ class Timeline:
         The rank of the job.
     tree : CallTree
         The call paths of this process.
-    waits : array of WAITING_DTYPE
-        The waits of the rank: this time is left out, as is that in which threads wait for others to end.
 
     Attributes
     ----------
@@ -34,45 +39,140 @@ class Timeline:
         ns: when it left MPI_Init, -inf if it did not; ranks wait there for each other too.
     """
 
-    def __init__(self, trace: Trace, rank: int, tree: CallTree, waits: Array) -> None:
+    def __init__(self, trace: Trace, rank: int, tree: CallTree) -> None:
         calls = read_rank(trace, rank, spans=True)
         path, thread = tree.add_rank(calls)[calls.spans["node"]], calls.spans["thread"]
-        order = np.argsort(thread, kind="stable")
-        path, thread = path[order], thread[order]
-        begin, end = (times[order] for times in calls.span_times(trace))
-        self._tree = tree
-        self.started = float(end[self._is_start(path)].max(initial=-np.inf))
-        joins = np.array([metric == "thread_wait" for metric in tree.metrics])[path]
-        borders = np.searchsorted(thread, np.arange(int(thread.max(initial=0)) + 2))
-        self._with_waits = (begin, end, path, borders.astype("<u8"))
-        parts = []
-        for one, other in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-            own = one + np.flatnonzero(~joins[one:other])
-            parts.append(_without(begin[own], end[own], path[own], waits))
-        threads = np.cumsum([0, *(len(part[0]) for part in parts)]).astype("<u8")
-        begin, end, path = (np.concatenate(column) for column in zip(*parts, strict=True))
-        self._without_waits = (begin, end, path, threads)
+        columns = (*calls.span_times(trace), path)
+        self._rank, self._count = rank, len(tree.paths)
+        numbers = np.union1d(
+            thread, [0]
+        )  # Damaged traces may have any; here a thread is its place among them.
+        self._threads = [_chosen(columns, np.flatnonzero(thread == number)) for number in numbers.tolist()]
+        self._is_mpi = np.array([own.name.startswith("MPI_") for own in tree.paths])
+        self._is_join = np.array([metric == "thread_wait" for metric in tree.metrics])
+        is_start = np.array([own.name in _STARTS for own in tree.paths])
+        self.started = float(columns[1][is_start[path]].max(initial=-np.inf))
+        self._active = self._threads
 
-    def profiles(self, starts: Array, stops: Array, *, with_waits: bool = False) -> Array:
-        """The time in intervals by this process's call paths: array of PROFILE_DTYPE."""
-        begin, end, path, threads = self._with_waits if with_waits else self._without_waits
-        return np.frombuffer(
-            time_profiles(
-                *(begin, end, path, len(self._tree.paths), threads),
-                *(np.ascontiguousarray(times, "<f8") for times in (starts, stops)),
-            ),
-            PROFILE_DTYPE,
+    def threads_at(self, times: Array) -> Array:
+        """Which thread began a call of MPI at each time, or else was in one; the first one if none was."""
+        likely = np.zeros((len(self._threads), len(times)), "u1")
+        for own, (begin, end, path) in zip(likely, self._threads, strict=True):
+            if len(begin):
+                at = np.searchsorted(begin, times, side="right") - 1
+                in_mpi = (at >= 0) & (times <= end[at]) & self._is_mpi[path[at]]
+                own[in_mpi] = 1 + (begin[at] == times)[in_mpi]
+        threads: Array = likely.argmax(axis=0).astype("<u4")
+        return threads
+
+    def joins(self) -> Array:
+        """Waits of threads for others of the rank to end: array of WAITING_DTYPE.
+
+        The one that ended last before a join's end is the one that is waited for.
+        """
+        found = [np.empty(0, WAITING_DTYPE)]
+        for number, (begin, end, path) in enumerate(self._threads):
+            for row in np.flatnonzero(self._is_join[path]).tolist():
+                found.append(self._join(number, begin[row], end[row]))
+        return np.concatenate(found)
+
+    def _join(self, number: int, begin: float, end: float) -> Array:
+        """The wait of a thread for the one that ended last in a time; none if none did."""
+        ended = [
+            (self._ended(other, begin, end), other) for other in range(len(self._threads)) if other != number
+        ]
+        time, late = max(ended, default=(-np.inf, 0))
+        if time <= begin:
+            return np.empty(0, WAITING_DTYPE)
+        return _waiting(self._rank, number, begin, time, late)
+
+    def _ended(self, number: int, begin: float, end: float) -> float:
+        """When a thread ended in a time; -inf: it did not, or went on after it."""
+        begins, ends, _ = self._threads[number]
+        last = np.searchsorted(ends, end, side="right") - 1
+        goes_on = last + 1 < len(begins) and begins[last + 1] <= end
+        return -np.inf if last < 0 or goes_on or ends[last] <= begin else float(ends[last])
+
+    def starts(self) -> Array:
+        """When threads began, as rows of WAITING_DTYPE: they follow the first thread of the rank."""
+        first = [
+            _waiting(self._rank, number, begin[0], begin[0], 0)
+            for number, (begin, _, _) in enumerate(self._threads)
+            if number and len(begin)
+        ]
+        return np.concatenate([np.empty(0, WAITING_DTYPE), *first])
+
+    def leave_out(self, waits: Array) -> None:
+        """Leave out waits of the rank (array of WAITING_DTYPE), and that threads wait for each other."""
+        active = []
+        for number, own in enumerate(self._threads):
+            kept = _chosen(own, np.flatnonzero(~self._is_join[own[2]]))
+            active.append(_without(kept, waits[waits["thread"] == number]))
+        self._active = self._filled(active)
+
+    def profiles(self, starts: Array, stops: Array, threads: Array, *, with_waits: bool = False) -> Array:
+        """The time of threads in intervals by this process's call paths: array of PROFILE_DTYPE."""
+        spans, found = (
+            self._filled(self._threads) if with_waits else self._active,
+            [np.empty(0, PROFILE_DTYPE)],
         )
+        for thread in np.unique(threads).tolist():
+            own = np.flatnonzero(threads == thread)
+            begin, end, path = spans[thread]
+            rows = np.frombuffer(
+                time_profiles(
+                    *(begin, end, path, self._count, np.array([0, len(begin)], "<u8")),
+                    *(np.ascontiguousarray(times[own], "<f8") for times in (starts, stops)),
+                ),
+                PROFILE_DTYPE,
+            ).copy()
+            rows["interval"] = own[rows["interval"]]
+            found.append(rows)
+        return np.concatenate(found)
 
-    def _is_start(self, path: Array) -> Array:
-        found: Array = np.array([own.name in _STARTS for own in self._tree.paths])[path]
-        return found
+    def _filled(self, spans: list[_Spans]) -> list[_Spans]:
+        """Spans of threads with what counts before they begin and between their regions."""
+        filled = [spans[0]]
+        for own, whole in zip(spans[1:], self._threads[1:], strict=True):
+            filled.append(_filled(own, whole, spans[0]))
+        return filled
 
 
-def _without(begin: Array, end: Array, path: Array, waits: Array) -> tuple[Array, Array, Array]:
+def _chosen(spans: _Spans, rows: Array) -> _Spans:
+    begin, end, path = (column[rows] for column in spans)
+    return begin, end, path
+
+
+def _filled(own: _Spans, whole: _Spans, first: _Spans) -> _Spans:
+    """Spans of a thread, those of the first one before it began, and where it was in no region."""
+    begins, ends, _ = whole
+    if not len(begins):
+        return own
+    before = _chosen(first, np.flatnonzero(first[0] < begins[0]))
+    gaps = np.flatnonzero(ends[:-1] < begins[1:])
+    parts = (
+        (before[0], np.minimum(before[1], begins[0]), before[2]),
+        own,
+        (ends[gaps], begins[gaps + 1], np.zeros(len(gaps), "<u4")),
+    )
+    begin, end, path = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _chosen((begin, end, path), np.argsort(begin, kind="stable"))
+
+
+def _waiting(rank: int, thread: int, begin: float, time: float, late: int) -> Array:
+    """A wait of a thread for another one of its rank."""
+    row = np.zeros(1, WAITING_DTYPE)
+    row["rank"], row["late"], row["state"] = rank, rank, JOIN
+    row["thread"], row["late_thread"] = thread, late
+    row["begin"], row["time"], row["wait"] = begin, time, time - begin
+    return row
+
+
+def _without(spans: _Spans, waits: Array) -> _Spans:
     """Spans of a thread without the waits that are in them."""
+    begin, end, path = spans
     if not len(begin) or not len(waits):
-        return begin, end, path
+        return spans
     place = np.searchsorted(begin, waits["begin"], side="right") - 1
     inside = (place >= 0) & (waits["begin"] < end[place]) & (path[place] == waits["path"])
     place, first = np.unique(place[inside], return_index=True)

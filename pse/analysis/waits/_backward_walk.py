@@ -58,7 +58,7 @@ def work_span(trace: Trace, rank: int) -> tuple[float, float, float, bool]:
         last = int(calls["time"][-1])
     finalize = min([last, *_finalize_begins(trace, rank)])
     times = trace.run_times(rank, np.array([first, finalize, last], "<u8")).astype("<f8").tolist()
-    return times[0], times[1], times[2], bool(len(calls))
+    return times[0], times[1], max(times[0], times[2]), bool(len(calls))  # Damaged times may go back.
 
 
 def _finalize_begins(trace: Trace, rank: int) -> list[int]:
