@@ -12,7 +12,7 @@ from pse_testing.traces import patch_header, region_rows, write_trace
 
 from pse.analysis import analyze
 from pse.analysis.replay._analysis import analyze_with
-from pse.trace import NONE, EventType, TraceError, pair
+from pse.trace import EVENT_DTYPE, NONE, EventType, TraceError, pair
 from tests.analysis.test_clocks import planted, written
 from tests.analysis.test_planted_waits import found_in, programs
 
@@ -173,6 +173,19 @@ def test_whatever_values_records_have_several_processes_find_what_one_finds(tmp_
         data = np.fromfile(path, "u1")
         fields = random.integers(0, (len(data) - HEADER) // 4, 5 * (seed + 1))
         for at in HEADER + 4 * fields:
+            data[at] = random.choice([0, 1, 255, random.integers(256)])
+        data.tofile(path)
+    assert_equal(by_processes([run], [0, 0, 1]), analyze(run))
+
+
+@pytest.mark.parametrize("seed", [1, 13])
+def test_whatever_times_records_have_what_one_process_finds_is_found_by_several(tmp_path, seed, random_run):
+    """A rank's last event may be before its first one, and hosts' clocks off by thousands of years."""
+    run, random = shutil.copytree(random_run, tmp_path / "run"), np.random.default_rng(seed)
+    for path in run.glob("rank-*.events"):
+        data = np.fromfile(path, "u1")
+        records = random.integers(0, (len(data) - HEADER) // EVENT_DTYPE.itemsize, 1 + seed % 7)
+        for at in HEADER + EVENT_DTYPE.itemsize * records + random.integers(0, 8, len(records)):
             data[at] = random.choice([0, 1, 255, random.integers(256)])
         data.tofile(path)
     assert_equal(by_processes([run], [0, 0, 1]), analyze(run))

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from pse_testing.planted_waits import PlantedWaits
+from pse_testing.traces import small_definitions, write_rank
 
 from pse.analysis import CallPath, Cube, Location, analyze, remedies
 from pse.analysis.cube._metrics import LISTED_WAITS, ancestors
+from pse.trace import Phase, write_definitions
+from tests.analysis.rows import call, phase, receive, send, wait
 
 PLACE = "ring.py:9"
 
@@ -67,6 +70,31 @@ def test_every_wait_has_a_remedy_of_two_sentences(metric):
 def test_where_inflight_is_the_limit_the_advice_says_so():
     (sentence,) = remedies(waiting("iteration_wait", [50, 50], kind="wait"))
     assert "The loop's inflight is the limit" in sentence
+
+
+def in_turn(directory, waits):
+    """Rank 0 reads what rank 1 loads: it waits so long for each piece."""
+    reads, loads, now = [*phase(0, Phase.START)], [*phase(0, Phase.START)], 100
+    for number, time in enumerate(waits, 1):
+        come = now + time
+        loads += [*call(0, now, come - 20), *send(come - 10, 0, 0, 0, number)]
+        reads += [*wait(1, now, come, edge=0), *receive(come, 1, 0, 1, number), *call(1, come, come + 50)]
+        now = come + 50
+    for rank, rows in enumerate((reads, loads)):
+        write_rank(directory, rank, [*rows, *phase(now, Phase.DONE), *phase(now, Phase.END)])
+    write_definitions(directory, small_definitions(processors=1))
+    return analyze(directory)
+
+
+ONCE = [([900], True), ([900, 30, 30], True), ([300, 300, 300], False)]
+
+
+@pytest.mark.parametrize(("waits", "is_once"), ONCE)
+def test_a_thread_of_its_own_is_no_remedy_for_what_is_waited_for_once(tmp_path, waits, is_once):
+    (sentence, *_) = remedies(in_turn(tmp_path, waits))
+    assert sentence.startswith("Queue empty: rank 0 waits")
+    assert ("Each waits once, as at the start" in sentence) == is_once
+    assert ("give it a thread of its own" in sentence) == (not is_once)
 
 
 def test_short_waits_get_no_remedy_and_top_limits_them():

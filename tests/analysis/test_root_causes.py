@@ -7,8 +7,8 @@ from pse_testing.traces import write_trace
 
 from pse.analysis import analyze, critical_path, cube_text, read_cube, remedies, severities_json, write_cube
 from pse.analysis.waits._backward_walk import SPAN_DTYPE, path_runs, stays_in_mpi
-from pse.trace import NONE, Collective, EventType, pair
-from tests.analysis.rows import LOADER, ROWS
+from pse.trace import NONE, Collective, EventType, Phase, pair
+from tests.analysis.rows import LOADER, ROWS, call, phase
 from tests.analysis.test_planted_waits import assert_explained
 
 
@@ -281,6 +281,13 @@ def test_waits_of_which_no_begin_is_in_the_trace_are_left_out(written):
     cube = analyze(written(LOADER, late))
     assert "rank 1: 2 calls whose begin is not in the trace" in " ".join(cube.problems)
     assert values_of(cube, "delay_queue_empty").keys() == {("rows", 1), ("small.coven", 1)}
+
+
+def test_what_a_rank_did_that_is_missing_in_the_trace_is_not_another_ones(written):
+    """Rank 0 gets its tags from rank 1, of which there is no file; rank 2 is not late for anybody."""
+    cube = analyze(written(LOADER, None, phase(0, Phase.START) + call(1, 1000, 5000)))
+    assert cube.total("queue_empty") > 0
+    assert "delay_queue_empty" not in cube.values
 
 
 def test_who_wants_no_root_causes_gets_none_and_the_same_waits(tmp_path, chain):

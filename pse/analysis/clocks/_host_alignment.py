@@ -19,6 +19,8 @@ from pse.analysis.patterns._collective import Operations
 from pse.trace.format import Array, distinct
 from pse.trace.store import Comparison
 
+_MOST = 1 << 61
+"""ns: times of damaged traces may be anything; those beyond 73 years prove nothing."""
 ORDER_DTYPE = np.dtype(
     [
         ("host", "<i4"),  # on which something happened
@@ -84,12 +86,12 @@ def orders_of_operations(operation: Array, host: Array, rows: Operations) -> Arr
 
 
 def orders_of(host: Array, time: Array, later_host: Array, later_time: Array, least: Array | int) -> Array:
-    """Rows of ORDER_DTYPE: of those with known times on two known hosts."""
+    """Rows of ORDER_DTYPE: of those with known times, which make sense, on two known hosts."""
     found = np.empty(len(time), ORDER_DTYPE)
     columns = (host, time, later_host, later_time, least)
     for name, values in zip(ORDER_DTYPE.names or (), columns, strict=True):
         found[name] = values
-    kept = np.isfinite(time) & np.isfinite(later_time) & (host != later_host)
+    kept = (np.abs(time) < _MOST) & (np.abs(later_time) < _MOST) & (host != later_host)
     kept &= np.minimum(host, later_host) >= 0
     rows: Array = found[kept]
     return rows
@@ -206,7 +208,8 @@ def _aligned(came: Array, went: Array, *, is_compared: bool, is_set: bool) -> Co
     offset = corridor.middle(slope)
     part = corridor.least_part(slope, offset) if is_compared else 1.0
     times = corridor.ends
-    offsets = tuple(round(part * (offset + slope * (time - corridor.center))) for time in times)
+    lines = (part * (offset + slope * (time - corridor.center)) for time in times)
+    offsets = tuple(round(min(max(line, -_MOST), _MOST)) for line in lines)
     return Comparison("", times, offsets)
 
 
@@ -234,7 +237,8 @@ class _Corridor:
     def __init__(self, least: _Bounds, most: _Bounds) -> None:
         self._least, self._most = least, most
         both = np.concatenate([least.times, most.times])
-        self.ends = (int(both.min()), max(int(both.max()), int(both.min()) + 1))
+        first, last = (int(time) for time in np.clip([both.min(), both.max()], -_MOST, _MOST))
+        self.ends = (first, max(last, first + 1))
         self.center = sum(self.ends) / 2
 
     def _room(self, slope: float) -> float:

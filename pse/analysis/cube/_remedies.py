@@ -61,6 +61,12 @@ _RING = (
     "Data goes round all ranks in {} shifts, each of which waits for the one before: let a collective"
     " operation do it in fewer steps, MPI_Allgather, or MPI_Allreduce where data is combined on the way"
 )
+_ONCE = (
+    "Each waits once, as at the start, so that no other thread and no deeper queue can make it shorter: make"
+    " what comes before it faster, or let it begin sooner"
+)
+_BY_THREADS = ("queue_empty", "queue_full")
+"""Waits that another assignment to threads makes shorter where they come again and again."""
 _RING_WAITS = ("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver")
 _BETWEEN_METAHOSTS = "If the link between metahosts is slow, let fewer and larger messages cross it"
 
@@ -164,7 +170,15 @@ def _remedy(cube: Cube, metric: str, path: int) -> str:
         return _RING.format(shifts)
     if metric == "mpi_latesender" and not cube.call_paths[path].name.startswith("MPI_Wait"):
         return f"{_EARLY_RECEIVE} before their other work"
+    if metric in _BY_THREADS and _is_once(cube, metric, path):
+        return _ONCE
     return _REMEDIES.get(metric) or BY_NAME[metric].meaning.rstrip(".")
+
+
+def _is_once(cube: Cube, metric: str, path: int) -> bool:
+    """Whether a single wait of each rank is most of its waiting in a call path."""
+    longest, values = cube.longest_instance(metric, path), cube.exclusive(metric)[path]
+    return longest is not None and bool(longest["value"] * np.count_nonzero(values) >= _MOST * values.sum())
 
 
 def _shifts_beside(cube: Cube, path: int) -> int:

@@ -145,6 +145,7 @@ class RootCauses:
     def _waits_between_calls(self, severities: Severities) -> Array:
         """The waits between calls of this process's ranks that other ranks ended; add their grid versions."""
         ended = np.empty(0, ENDED_WAIT_DTYPE) if self._did is None else ended_waits(self._did)
+        ended = ended[np.isin(ended["late"], self._streams.ranks)]  # What others did is not known.
         for name in ("begin", "end", "time"):
             ended[name] += self._origin
         to = self._streams.owners(ended["rank"], self._peers.rank)
