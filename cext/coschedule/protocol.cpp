@@ -1,6 +1,7 @@
 #include "protocol.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pse::coschedule
 {
@@ -200,6 +201,8 @@ bool Protocol::run_slice(uint64_t deadline)
     Shared &shared = s_.shared();
     pse_bcs_slice record{};
     record.slice = s_.options().strict ? shared.pace.slice_at(deadline) : shared.slice + s_.is_single();
+    record.usrdem = std::exchange(shared.usrdem, 0);
+    record.usrmsm = std::exchange(shared.usrmsm, 0);
     shared.slice = record.slice;
     bool worked = begin(record, deadline);
     platform_.microstrobe();

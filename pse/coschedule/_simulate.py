@@ -25,8 +25,9 @@ _KEPT: Final = 100_000
 class Costs:
     """What things take that the simulated protocol does, in seconds.
 
-    A multicast to n nodes takes ``first + level * ceil(log(n, fan))``, or nothing for one node; the answer of
-    all nodes to a question takes as long as two.
+    Slices go along a tree of messages between nodes, as they do where `Comm` has several; or, with a `fan`,
+    switches multiply messages: a multicast to n nodes then takes ``first + level * ceil(log(n, fan))``, and
+    the answer of all nodes to a question as long as two.
 
     Attributes
     ----------
@@ -35,9 +36,13 @@ class Costs:
     first, level : float
         A multicast, which is Xfer-And-Signal to all nodes.
     fan : int
-        Nodes that a level of the multicast's tree reaches from each.
+        Nodes that a level of switches reaches from each; 0: there is no multicast.
+    message : float
+        A node's work to send a message along the tree, or to take one.
+    parcel : float
+        Its work for what another node has told in one: a descriptor.
     copy : float
-        Each byte of a message between ranks of a node.
+        Each byte of a message between ranks of a node, or of one that a node passes on.
     descriptor, match, slice : float
         A node's work for a descriptor that is exchanged, for one that is received, and for an empty slice.
     wake : float
@@ -46,16 +51,18 @@ class Costs:
     Examples
     --------
     >>> from pse import bcs
-    >>> one = bcs.Costs.of_network(alpha=20e-6, beta=8e-9, multicast="software")
+    >>> one = bcs.Costs.of_network(alpha=2e-6, beta=1e-10, slices="multicast")
     >>> one.first, one.level, one.fan
-    (0.0, 2e-05, 2)
+    (2e-06, 7e-08, 4)
     """
 
     alpha: float = 2e-6
     beta: float = 1e-10
-    first: float = 2e-6
-    level: float = _SWITCH
-    fan: int = 4
+    first: float = 0.0
+    level: float = 0.0
+    fan: int = 0
+    message: float = 2e-6
+    parcel: float = 100e-9
     copy: float = 1e-10
     descriptor: float = 100e-9
     match: float = 100e-9
@@ -64,7 +71,7 @@ class Costs:
 
     @classmethod
     def of_network(
-        cls, alpha: float, beta: float, multicast: Literal["hardware", "software"] = "hardware", **others: Any
+        cls, alpha: float, beta: float, slices: Literal["tree", "multicast"] = "tree", **others: Any
     ) -> "Costs":
         """Give the costs of a network.
 
@@ -72,18 +79,18 @@ class Costs:
         ----------
         alpha, beta : float
             Seconds that a message takes, and each of its bytes.
-        multicast : {"hardware", "software"}
-            Switches multiply a message, in a tree of four branches; or nodes do, in a tree of two: a message
-            for each level.
+        slices : {"tree", "multicast"}
+            Slices go from node to node along a tree; or switches in a tree of four branches multiply
+            messages.
         **others
             The other attributes.
 
         Returns
         -------
         Costs
-            With the law of this multicast.
+            With the law of the switches, or without one.
         """
-        law = (alpha, _SWITCH, 4) if multicast == "hardware" else (0.0, alpha, 2)
+        law = (alpha, _SWITCH, 4) if slices == "multicast" else (0.0, 0.0, 0)
         return cls(alpha, beta, *law, **others)
 
     def in_ns(self) -> _simulation.Costs:
@@ -98,15 +105,16 @@ def measure_costs() -> dict[str, float]:
     Returns
     -------
     dict
-        ``copy``, ``descriptor``, ``match``, ``slice`` and ``wake``, as `Costs` has them.
+        ``message``, ``parcel``, ``copy``, ``descriptor``, ``match``, ``slice`` and ``wake``, as `Costs` has
+        them.
 
     Examples
     --------
     >>> from pse import bcs
     >>> sorted(bcs.measure_costs())
-    ['copy', 'descriptor', 'match', 'slice', 'wake']
+    ['copy', 'descriptor', 'match', 'message', 'parcel', 'slice', 'wake']
     """
-    names = ("copy", "descriptor", "match", "slice", "wake")
+    names = ("message", "parcel", "copy", "descriptor", "match", "slice", "wake")
     return {name: one / 1e9 for name, one in zip(names, _simulation.measured(), strict=True)}
 
 
@@ -139,6 +147,8 @@ class Simulated:
         Until the last rank has ended; the same if communication took no time.
     slices, matches : ndarray
         As `Comm.slices` and `Comm.schedule` give them.
+    messages : int
+        Between nodes, for slices; 0 where switches multiply them.
 
     See Also
     --------
@@ -150,6 +160,7 @@ class Simulated:
     ideal: float
     slices: NDArray[np.void]
     matches: NDArray[np.void]
+    messages: int
 
     @property
     def coordination(self) -> float:
@@ -193,7 +204,7 @@ def simulate(
     slice : float, optional
         Seconds of a slice.
     adapt : bool, optional
-        Slices become longer where more than 1 % begin late; one begins when its strobe has come to all nodes.
+        Slices become longer where more than 1 % begin late, or come too soon for the nodes.
 
     Returns
     -------
@@ -208,7 +219,7 @@ def simulate(
     Examples
     --------
     >>> from pse import bcs
-    >>> found = bcs.simulate("barrier", 1000, bcs.Costs(), slice=250e-6)
+    >>> found = bcs.simulate("barrier", 100, bcs.Costs(wake=0), slice=250e-6)
     >>> set(np.diff(found.slices["slice"][found.slices["ncollmsm"] > 0]).tolist())
     {9}
     """
@@ -223,24 +234,26 @@ def simulate(
         )
     ranks = nodes * ranks_per_node
     program = WORKLOADS[workload](ranks, steps) if isinstance(workload, str) else workload
-    ideal, _, _ = _run(program, ranks, ranks, _FREE, length, strict=False, adapt=False)
-    end, slices, matches = _run(program, ranks, ranks_per_node, costs, length, strict=True, adapt=adapt)
-    return Simulated(nodes, end / 1e9, ideal / 1e9, slices, matches)
+    ideal = _run(program, ranks, ranks, _FREE, length, strict=False, adapt=False)[0]
+    end, slices, matches, messages = _run(
+        program, ranks, ranks_per_node, costs, length, strict=True, adapt=adapt
+    )
+    return Simulated(nodes, end / 1e9, ideal / 1e9, slices, matches, messages)
 
 
-_FREE: Final = Costs(alpha=0, beta=0, first=0, level=0, copy=0, descriptor=0, match=0, slice=0, wake=0)
+_FREE: Final = Costs(alpha=0, beta=0, message=0, parcel=0, copy=0, descriptor=0, match=0, slice=0, wake=0)
 
 
 def _run(
     program: Workload, ranks: int, per_node: int, costs: Costs, length: int, *, strict: bool, adapt: bool
-) -> tuple[int, NDArray[np.void], NDArray[np.void]]:
+) -> tuple[int, NDArray[np.void], NDArray[np.void], int]:
     per_byte = max(costs.beta, costs.copy, 1e-12)
     chunk = max(int(length / 2e9 / per_byte), length)
-    end, slices, matches = _simulation.simulate(
+    end, slices, matches, messages = _simulation.simulate(
         ranks=ranks, table=_TABLE, strict=strict, slice=length, chunk=chunk,
         adapted=adapt, kept=_KEPT, costs=costs.in_ns(), per_node=per_node, acts=program.acts.tobytes(),
         begins=program.begins.tobytes(),
     )  # fmt: skip
     if end is None:
         raise RunError("the simulated ranks wait for each other", help="compare what they send and receive")
-    return end, np.frombuffer(slices, SLICE_DTYPE), np.frombuffer(matches, MATCH_DTYPE)
+    return end, np.frombuffer(slices, SLICE_DTYPE), np.frombuffer(matches, MATCH_DTYPE), messages

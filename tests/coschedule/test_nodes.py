@@ -29,6 +29,22 @@ def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes, mode):
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
+@pytest.mark.parametrize(("mode", "least", "most"), [("early", 2, 4), ("strict", 4, 6)])
+@pytest.mark.parametrize(("ranks", "nodes"), [(3, 2), (5, 3), (5, 5)], ids=["2+1", "2+2+1", "1+1+1+1+1"])
+def test_a_slice_takes_messages_along_a_tree(mpiexec, ranks, nodes, mode, least, most):
+    """Strict ones two down and two up, and at most two more with which nodes ask for the next."""
+    ended = mpiexec(
+        ranks,
+        PROGRAMS / "message_count.py",
+        mode,
+        nodes,
+        env=TWO_NODES | {"MPIR_CVAR_NUM_CLIQUES": str(nodes)},
+    )
+    first, messages, last = map(int, ended.out.split())
+    assert first >= 20, ended.err
+    assert least * (nodes - 1) * (first - 1) <= messages <= most * (nodes - 1) * (last + 1)
+
+
 @pytest.mark.parametrize(("mode", "programs"), [("early", "2"), ("strict", "1")])
 def test_random_programs_have_the_same_schedule_each_time(mpiexec, mode, programs):
     ended = mpiexec(3, PROGRAMS / "same_schedule.py", programs, mode, env=TWO_NODES, timeout=120)

@@ -12,7 +12,8 @@ from pse.errors import RunError
 
 PROGRAM = Path(__file__).parent / "programs" / "simulated.py"
 SAME = ["epoch", "receiver", "source", "receive", "send", "bytes", "tag", "kind"]
-COSTS = bcs.Costs(descriptor=0, match=0, slice=0, wake=0)
+FREE = {"message": 0, "parcel": 0, "copy": 0, "descriptor": 0, "match": 0, "slice": 0, "wake": 0}
+COSTS = bcs.Costs.of_network(2e-6, 1e-10, "multicast", **FREE)
 
 
 def workload(*ranks):
@@ -53,15 +54,43 @@ def test_a_barrier_is_scheduled_in_every_ninth_slice(nodes):
     assert found.ideal == pytest.approx(20 * 1.9e-3)
 
 
-@pytest.mark.parametrize(("multicast", "fan"), [("hardware", 4), ("software", 2)])
-@pytest.mark.parametrize("nodes", [2, 5, 64, 1000])
-def test_a_slice_takes_seven_multicasts(multicast, fan, nodes):
-    costs = bcs.Costs.of_network(3e-6, 0, multicast, descriptor=0, match=0, slice=0, wake=0)
-    once = costs.first + costs.level * math.ceil(math.log(nodes, fan) - 1e-9)
-    found = bcs.simulate("barrier", nodes, costs, slice=1e-3)
+def longest(found):
+    """Give the seconds of the slices in which ranks had posted something, until all nodes had ended them."""
     posted = found.slices["ncolldem"] > 0
-    longest = (found.slices["late"] + found.slices["gtts"])[posted] / 1e9
-    assert longest == pytest.approx(7 * once + costs.alpha, abs=1e-8)
+    return (found.slices["late"] + found.slices["gtts"])[posted] / 1e9
+
+
+@pytest.mark.parametrize("nodes", [2, 5, 64, 1000])
+def test_where_switches_multiply_messages_a_slice_takes_seven_multicasts(nodes):
+    costs = bcs.Costs.of_network(3e-6, 0, "multicast", **FREE)
+    once = costs.first + costs.level * math.ceil(math.log(nodes, 4) - 1e-9)
+    found = bcs.simulate("barrier", nodes, costs, slice=1e-3)
+    assert longest(found) == pytest.approx(7 * once + costs.alpha, abs=1e-8)
+
+
+@pytest.mark.parametrize("nodes", [2, 8, 64, 1024])
+def test_along_the_tree_a_slice_takes_four_messages_for_each_node_and_level(nodes):
+    found = bcs.simulate("barrier", nodes, bcs.Costs.of_network(3e-6, 0, **FREE), slice=1e-3)
+    assert longest(found) == pytest.approx(4 * math.log2(nodes) * 3e-6, abs=1e-8)
+    assert found.messages == 4 * (nodes - 1) * len(found.slices)
+
+
+def test_what_all_nodes_are_told_grows_with_their_number_and_what_neighbours_tell_each_other_does_not():
+    """By a network of which only the bytes take time."""
+    costs = bcs.Costs.of_network(0, 1e-9, **FREE)
+
+    def exchange(name, nodes):
+        return float(np.max(bcs.simulate(name, nodes, costs, slice=5e-3, steps=2).slices["gtdem"]))
+
+    assert exchange("barrier", 1024) / exchange("barrier", 64) > 10
+    assert exchange("sweep", 1024) / exchange("sweep", 64) < 3
+
+
+def test_strobes_that_come_too_soon_are_counted():
+    costs = bcs.Costs.of_network(30e-6, 0, **FREE)
+    found = bcs.simulate("sage", 64, costs, slice=500e-6)
+    assert found.slices["usrdem"].sum() + found.slices["usrmsm"].sum() > 10
+    assert (np.diff(found.slices["slice"].astype(int)) > 1).all()
 
 
 def test_one_node_needs_no_network():
@@ -69,7 +98,8 @@ def test_one_node_needs_no_network():
 
 
 def test_all_messages_of_ten_thousand_nodes_are_matched():
-    found = bcs.simulate("sage", 10_000, bcs.Costs(), steps=3)
+    costs = bcs.Costs.of_network(2e-6, 1e-10, "multicast")
+    found = bcs.simulate("sage", 10_000, costs, steps=3)
     assert len(found.matches) == 60_000
     assert (np.bincount(found.matches["receiver"]) == 6).all()
     assert 3 < found.overhead < 5
@@ -87,9 +117,9 @@ def test_long_messages_take_a_chunk_of_each_slice():
 
 
 def test_late_strobes_make_slices_longer():
-    costs = bcs.Costs.of_network(20e-6, 0, "software")
-    found = bcs.simulate("barrier", 1000, costs, slice=500e-6, steps=100, adapt=True)
-    assert sorted(set(found.slices["length"])) == [500_000, 1_000_000, 2_000_000]
+    costs = bcs.Costs.of_network(20e-6, 0, **FREE)
+    found = bcs.simulate("sage", 1000, costs, slice=250e-6, steps=40, adapt=True)
+    assert sorted(set(found.slices["length"])) == [250_000, 500_000, 1_000_000]
 
 
 def test_ranks_that_wait_for_each_other_are_told():
@@ -113,7 +143,8 @@ def test_wrong_arguments_are_told(pse, words, said):
 
 
 def test_the_command_prints_runs_and_laws(pse):
-    ended = pse("bcs", "simulate", "--nodes", "2,8,32", "--workload", "barrier", "--multicast", "software")
+    ended = pse("bcs", "simulate", "--nodes", "2,8,32", "--workload", "barrier")
     assert ended.code == 0, ended.err
+    assert "along the tree" in ended.out
     assert "of a slice" in ended.out
     assert "× log₂ p" in ended.out

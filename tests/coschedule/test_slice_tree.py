@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import pytest
 
-from pse.coschedule._simulation import SliceTree
+from pse.coschedule._simulation import EVERY_NODE, SliceTree
 
 
 class Network:
@@ -30,8 +30,14 @@ class Network:
         return post
 
     def begin(self, node):
-        self.trees[node].begin(f"{node} in slice {len(self.heard[node])}".encode())
+        said = f"{node} in slice {len(self.heard[node])}".encode()
+        self.trees[node].begin([(to, said) for to in (EVERY_NODE, *self.told(node))])
         self.settle(node)
+
+    def told(self, node):
+        """Name the nodes that are told something of their own: neighbours, and one far away."""
+        nodes = len(self.trees)
+        return {(node + 1) % nodes, (node - 1) % nodes, nodes - 1 - node} - {node}
 
     def settle(self, node):
         tree = self.trees[node]
@@ -80,6 +86,21 @@ def test_all_nodes_hear_all_whoever_begins_and_however_long_messages_take(nodes)
         for node in range(nodes):
             assert len(network.heard[node]) == slices
             for number, (count, told) in enumerate(network.heard[node]):
-                assert count == nodes
+                assert count == sum(1 + len(network.told(one)) for one in range(nodes))
                 others = {one: f"{one} in slice {number}".encode() for one in range(nodes) if one != node}
-                assert {one: text for one, text in told.items() if one != node} == others
+                to_all = [(one, text) for one, to, text in told if to == EVERY_NODE and one != node]
+                assert len(to_all) == len(others)
+                assert dict(to_all) == others
+                alone = [(one, text) for one, to, text in told if to == node]
+                assert sorted(alone) == [(one, others[one]) for one in others if node in network.told(one)]
+
+
+def test_what_a_node_tells_all_comes_before_what_it_tells_one():
+    network = Network(16)
+    network.begin(3)
+    network.run()
+    for node in range(16):
+        told = network.heard[node][0][1]
+        for one in range(16):
+            kinds = [to for source, to, _ in told if source == one and to in (EVERY_NODE, node)]
+            assert kinds == sorted(kinds, reverse=True)

@@ -50,7 +50,7 @@ using Guard = std::unique_lock<SegmentLock>;
 NodeThread::NodeThread(Segment &segment, Protocol &protocol, Link &link, uint32_t rank)
     : s_(segment), protocol_(protocol), link_(link), lock_(segment.shared(), protocol, rank),
       tree_(segment.options().node, segment.options().nodes,
-            [this](uint32_t node, uint32_t kind, const std::string &bytes) { post(node, kind, bytes); }),
+            [this](uint32_t node, SliceKind kind, const SliceTree::Said &said) { post(node, kind, said); }),
       requests_(segment.options().nodes), parting_(segment.options().nodes), gone_(segment.options().nodes),
       heard_(segment.options().nodes), silent_(segment.options().nodes), told_(orders_at_first())
 {
@@ -115,38 +115,37 @@ void NodeThread::ask_for_strobe()
     bool wants = protocol_.wants_strobe() || tree_.is_called(); // Who was held later has begun.
     if (tree_.is_begun() || !protocol_.is_strobed() || protocol_.has_failed() || !wants)
         return;
-    if (gone_[0])
+    if (some_are_gone())
         return s_.shared().blocked ? protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none) : void();
-    if (is_sender())
-        protocol_.call_strobe();
-    else if (!std::exchange(asked_, true))
-        post(0, want, {});
+    is_sender() ? protocol_.call_strobe() : tree_.ask();
+}
+
+// Then there are no slices any more.
+bool NodeThread::some_are_gone() const
+{
+    return std::find(gone_.begin(), gone_.end(), true) != gone_.end();
 }
 
 void NodeThread::begin()
 {
-    if (std::find(gone_.begin(), gone_.end(), true) != gone_.end()) {
+    if (some_are_gone()) {
         s_.shared().due = 0;
         return s_.shared().blocked ? protocol_.fail(PSE_BCS_FAILURE_LEFT, none, none) : void();
     }
     begun_at_ = pse_clock();
     bool strict = s_.options().strict, follows = strict && !is_sender();
-    NodeState strobe = follows ? part_of<NodeState>(tree_.word()) : NodeState{};
-    SliceTree::Said said = protocol_.begin_nodes(follows ? &strobe : nullptr);
+    SliceTree::Said said = protocol_.begin_nodes(follows ? &tree_.word() : nullptr);
     mine_ = said.state;
-    asked_ = false;
     s_.shared().in_slice = 1;
-    if (is_sender() && strict) {
-        under_way_ = s_.options().nodes;
+    if (is_sender() && strict)
         s_.shared().stage = Stage::exchange;
-    }
-    tree_.begin(std::move(said), strict ? bytes_of(mine_) : std::string());
+    tree_.begin(std::move(said), mine_);
 }
 
-void NodeThread::post(uint32_t node, uint32_t kind, const std::string &bytes)
+void NodeThread::post(uint32_t node, SliceKind kind, const SliceTree::Said &said)
 {
     s_.shared().node_messages++;
-    link_.post(node, kind, bytes);
+    link_.post(node, static_cast<uint32_t>(kind), pack(said));
 }
 
 void NodeThread::end()
@@ -163,10 +162,11 @@ void NodeThread::end()
 // The sender goes on for some slices, so that what is posted soon after needs not ask for one.
 void NodeThread::end_strict(bool worked)
 {
-    if (!is_sender())
-        return post(0, over, {});
-    s_.shared().stage = Stage::scheduling;
+    if (is_sender())
+        s_.shared().stage = Stage::scheduling;
     count_over();
+    if (!is_sender())
+        return;
     idle_ = worked ? 0 : idle_ + 1;
     if (protocol_.needs_strobe() || idle_ < linger)
         protocol_.call_strobe();
@@ -175,7 +175,7 @@ void NodeThread::end_strict(bool worked)
 // The next slice may begin when all nodes have ended this one.
 void NodeThread::count_over()
 {
-    if (--under_way_ == 0)
+    if (tree_.count_over())
         s_.shared().stage = Stage::over;
 }
 
@@ -221,8 +221,8 @@ void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
         link_.post(node, pong, {});
     } else if (kind == pong) {
         return;
-    } else if (kind < SliceTree::kinds) {
-        tree_.message(node, kind, bytes);
+    } else if (kind < slice_kinds) {
+        hear(node, static_cast<SliceKind>(kind), bytes);
     } else if (kind == request) {
         requests_[node].push_back(part_of<Request>(bytes));
     } else if (kind == piece) {
@@ -238,15 +238,19 @@ void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
     } else if (kind == view) {
         Guard guard(lock_);
         see(node, bytes);
-    } else if (kind == want) {
-        Guard guard(lock_);
-        protocol_.call_strobe();
-    } else if (kind == over) {
-        Guard guard(lock_);
-        count_over();
     } else {
         parting_[node] = true;
     }
+}
+
+void NodeThread::hear(uint32_t node, SliceKind kind, const std::string &bytes)
+{
+    if (kind < SliceKind::over)
+        return tree_.message(node, kind, unpack(bytes));
+    if (kind == SliceKind::want && !is_sender())
+        return tree_.ask();
+    Guard guard(lock_);
+    kind == SliceKind::over ? count_over() : protocol_.call_strobe();
 }
 
 // Its leader has ended: it said so, or has died.

@@ -5,7 +5,7 @@
 // meanwhile, from node to node: who receives one asks the node that has it for a piece in each slice.
 //
 // Strict slices begin at the root, node 0, only, which its sender of strobes has begin one at a boundary:
-// other nodes tell node 0 that they want a slice, and when they have ended it.
+// that other nodes want a slice, and when they have ended it, goes up the tree.
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,10 @@ class NodeThread final : private Link::Receiver
 
   private:
     enum Kind : uint32_t {
-        failure = SliceTree::kinds,
+        failure = slice_kinds,
         farewell,
         request,
         piece,
-        want,
-        over,
         ping,
         pong,
         orders,
@@ -63,7 +61,8 @@ class NodeThread final : private Link::Receiver
 
     void message(uint32_t node, uint32_t kind, const std::string &bytes) override;
     void lost(uint32_t node) override;
-    void post(uint32_t node, uint32_t kind, const std::string &bytes);
+    void hear(uint32_t node, SliceKind kind, const std::string &bytes);
+    void post(uint32_t node, SliceKind kind, const SliceTree::Said &said);
     void take_part();
     bool is_sender() const
     {
@@ -71,6 +70,7 @@ class NodeThread final : private Link::Receiver
     }
     bool may_begin() const;
     void ask_for_strobe();
+    bool some_are_gone() const;
     void begin();
     void end();
     void end_strict(bool worked);
@@ -104,9 +104,7 @@ class NodeThread final : private Link::Receiver
     std::vector<bool> parting_, gone_;
     NodeState mine_{}; // In the slice that has begun.
     bool failure_told_ = false, farewell_told_ = false;
-    bool asked_ = false;     // For a strobe, since the last one.
-    uint32_t under_way_ = 0; // Strict slices: nodes that haven't ended it.
-    uint32_t idle_ = 0;      // Strict slices in which there was nothing to do.
+    uint32_t idle_ = 0; // Strict slices in which there was nothing to do.
     uint64_t begun_at_ = 0, looked_ = 0;
     std::vector<bool> heard_;      // Since this thread last looked.
     std::vector<uint32_t> silent_; // How often a node has not answered.

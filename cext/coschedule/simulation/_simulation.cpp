@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "measured_costs.hpp"
+#include "nodes/bytes.hpp"
 #include "nodes/slice_tree.hpp"
 #include "python_errors.hpp"
 #include "simulation.hpp"
@@ -34,7 +35,8 @@ template <class Row> py::bytes bytes_of(const Row *rows, uint64_t count)
     return py::bytes(reinterpret_cast<const char *>(rows), count * sizeof(Row));
 }
 
-// ns until all ranks have ended (None: they wait for each other), slices and decisions.
+// ns until all ranks have ended (None: they wait for each other), slices and decisions, and how many messages
+// went between nodes for slices.
 py::tuple simulate(const Options &options, const Costs &costs, uint32_t per_node, const py::bytes &acts,
                    const py::bytes &begins)
 {
@@ -48,7 +50,8 @@ py::tuple simulate(const Options &options, const Costs &costs, uint32_t per_node
     const Shared &shared = segment.shared();
     return py::make_tuple(ended ? std::optional(simulation.end()) : std::nullopt,
                           bytes_of(segment.slices(), std::min<uint64_t>(shared.recorded, options.monitored)),
-                          bytes_of(segment.matches(), std::min<uint64_t>(shared.logged, options.logged)));
+                          bytes_of(segment.matches(), std::min<uint64_t>(shared.logged, options.logged)),
+                          simulation.messages());
 }
 
 // One node's end of a slice, whose messages a function in Python carries.
@@ -57,21 +60,24 @@ class Tree
   public:
     using Post = std::function<void(uint32_t, uint32_t, py::bytes)>;
     Tree(uint32_t node, uint32_t nodes, const Post &post)
-        : node_(node), tree_(node, nodes, [post](uint32_t to, uint32_t kind, const std::string &said) {
-              post(to, kind, py::bytes(said));
+        : node_(node), tree_(node, nodes, [post](uint32_t to, SliceKind kind, const SliceTree::Said &said) {
+              post(to, static_cast<uint32_t>(kind), py::bytes(pack(said)));
           })
     {
     }
-    // It has a record for all others.
-    void begin(const std::string &text)
+    // It has something to say to nodes, or to every_node.
+    void begin(const std::vector<std::pair<uint32_t, std::string>> &parcels)
     {
-        Parcel head{node_, every_node, 0, 0, text.size()};
-        tree_.begin({{0, 1, 0, 0, 0, 0, 0, 0},
-                     std::string(reinterpret_cast<const char *>(&head), sizeof head) + text});
+        SliceTree::Said mine{{0, parcels.size(), 0, 0, 0, 0, 0, 0}, {}};
+        for (const auto &[to, text] : parcels) {
+            append(mine.parcels, Parcel{node_, to, 0, 0, text.size()});
+            mine.parcels += text;
+        }
+        tree_.begin(std::move(mine));
     }
     void message(uint32_t node, uint32_t kind, const std::string &bytes)
     {
-        tree_.message(node, kind, bytes);
+        tree_.message(node, static_cast<SliceKind>(kind), unpack(bytes));
     }
     bool is_called() const
     {
@@ -85,15 +91,15 @@ class Tree
     {
         return tree_.is_over();
     }
-    // How many have said something, and what of it has come here.
+    // How much was said, and what of it has come here: from and to whom.
     py::tuple end()
     {
         SliceTree::Said all = tree_.end();
-        py::dict told;
-        Parcel head;
-        for (size_t at = 0; at < all.parcels.size(); at += sizeof head + head.bytes) {
-            std::memcpy(&head, all.parcels.data() + at, sizeof head);
-            told[py::int_(head.from)] = py::bytes(all.parcels.substr(at + sizeof head, head.bytes));
+        py::list told;
+        for (size_t at = 0; at < all.parcels.size();) {
+            auto head = read<Parcel>(all.parcels, at);
+            told.append(py::make_tuple(head.from, head.to, py::bytes(all.parcels.substr(at, head.bytes))));
+            at += head.bytes;
         }
         return py::make_tuple(all.state.records, told);
     }
@@ -110,13 +116,15 @@ PYBIND11_MODULE(_simulation, module)
     module.doc() = "The protocol of coscheduled communication under a virtual clock.";
     translate_system_errors();
     py::class_<Costs>(module, "Costs")
-        .def(py::init([](double alpha, double beta, double first, double level, double copy,
-                         double descriptor, double match, double slice, double wake, uint32_t fan) {
-                 return Costs{alpha, beta, first, level, copy, descriptor, match, slice, wake, fan};
+        .def(py::init([](double alpha, double beta, double first, double level, uint32_t fan, double message,
+                         double parcel, double copy, double descriptor, double match, double slice,
+                         double wake) {
+                 return Costs{alpha,  beta, first,      level, fan,   message,
+                              parcel, copy, descriptor, match, slice, wake};
              }),
              py::kw_only(), py::arg("alpha"), py::arg("beta"), py::arg("first"), py::arg("level"),
-             py::arg("copy"), py::arg("descriptor"), py::arg("match"), py::arg("slice"), py::arg("wake"),
-             py::arg("fan"));
+             py::arg("fan"), py::arg("message"), py::arg("parcel"), py::arg("copy"), py::arg("descriptor"),
+             py::arg("match"), py::arg("slice"), py::arg("wake"));
     module.def(
         "simulate",
         [](uint32_t ranks, uint32_t table, bool strict, uint64_t slice, uint64_t chunk, bool adapted,
@@ -128,6 +136,7 @@ PYBIND11_MODULE(_simulation, module)
         py::kw_only(), py::arg("ranks"), py::arg("table"), py::arg("strict"), py::arg("slice"),
         py::arg("chunk"), py::arg("adapted"), py::arg("kept"), py::arg("costs"), py::arg("per_node"),
         py::arg("acts"), py::arg("begins"));
+    module.attr("EVERY_NODE") = every_node;
     py::class_<Tree>(module, "SliceTree")
         .def(py::init<uint32_t, uint32_t, Tree::Post>())
         .def("begin", &Tree::begin)
@@ -138,7 +147,8 @@ PYBIND11_MODULE(_simulation, module)
         .def("end", &Tree::end);
     module.def("measured", [] {
         MeasuredCosts found = measure_costs();
-        return py::make_tuple(found.copy, found.descriptor, found.match, found.slice, found.wake);
+        return py::make_tuple(found.message, found.parcel, found.copy, found.descriptor, found.match,
+                              found.slice, found.wake);
     });
     module.def("noted_slice", &noted_slice, "ns that it takes to keep a slice (EMDS).");
     module.def("noted_call", &noted_call, "ns that it takes to monitor a call (MMDS).");

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "monitor.hpp"
+#include "nodes/link.hpp"
 #include "protocol.hpp"
 
 namespace pse::coschedule
@@ -27,6 +28,12 @@ class Bench final : public Platform
   public:
     explicit Bench(uint32_t monitored)
         : segment({2, table, 0, 1, slice_length, slice_length, 0, monitored, 0, 0}), protocol(segment, *this)
+    {
+    }
+    // Each rank is on a node of its own; this is the memory of one.
+    explicit Bench(uint32_t node, const std::vector<uint32_t> &nodes)
+        : segment({2, table, 0, 1, slice_length, slice_length, 0, 0, 0, 0, 2, node, node, 0}, nodes),
+          protocol(segment, *this)
     {
     }
     uint64_t now() override
@@ -120,6 +127,56 @@ double wake_time()
     return both / 2;
 }
 
+// What a node does with a parcel: a message's descriptor that comes from another node.
+double parcel_time()
+{
+    auto take = [](uint32_t parcels) {
+        Bench there(0, {0, 1}), here(1, {0, 1});
+        for (uint32_t parcel = 0; parcel < parcels; parcel++)
+            there.post(PSE_BCS_KIND_SEND, 0);
+        SliceTree::Said told = there.protocol.begin_nodes(nullptr);
+        NodeState mine = here.protocol.begin_nodes(nullptr).state;
+        told.state += mine;
+        uint64_t begin = pse_clock();
+        here.protocol.end_nodes(mine, told);
+        return pse_clock() - begin;
+    };
+    double none = least([&] { return take(0); });
+    return std::max(0.0, least([&] { return take(messages); }) - none) / messages;
+}
+
+class Receiver final : public Link::Receiver
+{
+  public:
+    void message(uint32_t, uint32_t, const std::string &) override
+    {
+        came++;
+    }
+    void lost(uint32_t) override
+    {
+    }
+    uint32_t came = 0;
+};
+
+// A node's work for a message that it sends, or takes, by TCP on this machine: half of both.
+double message_time()
+{
+    Link here(0, 2), there(1, 2);
+    std::string endpoints = here.endpoint() + there.endpoint();
+    std::thread other([&] { there.connect(endpoints); });
+    here.connect(endpoints);
+    other.join();
+    Receiver receiver;
+    return least([&] {
+               uint64_t begin = pse_clock();
+               here.post(1, 0, {});
+               for (uint32_t before = receiver.came; receiver.came == before;)
+                   there.wait(receiver, -1);
+               return pse_clock() - begin;
+           }) /
+           2;
+}
+
 } // namespace
 
 MeasuredCosts measure_costs()
@@ -128,7 +185,8 @@ MeasuredCosts measure_costs()
     double slice = least([&] { return bench.exchange(0).gtts; });
     double exchanged = least([&] { return bench.exchange(messages).gtdem; });
     double scheduled = least([&] { return bench.exchange(messages).gtmsm; });
-    return {copy_time(), exchanged / (2 * messages), scheduled / messages, slice, wake_time()};
+    return {message_time(),       parcel_time(), copy_time(), exchanged / (2 * messages),
+            scheduled / messages, slice,         wake_time()};
 }
 
 double noted_call()

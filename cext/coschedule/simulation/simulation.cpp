@@ -5,6 +5,12 @@
 
 namespace pse::coschedule
 {
+namespace
+{
+
+constexpr uint64_t record_bytes = sizeof(Parcel) + sizeof(Record);
+
+} // namespace
 
 Simulation::Simulation(const Options &options, const Costs &costs, uint32_t ranks_per_node, Acts acts)
     : segment_(options), protocol_(segment_, *this), costs_(costs), per_node_(ranks_per_node),
@@ -12,6 +18,8 @@ Simulation::Simulation(const Options &options, const Costs &costs, uint32_t rank
       ranks_(options.ranks), loads_(nodes_), links_(nodes_)
 {
     segment_.shared().pace = {options.slice, 0};
+    if (nodes_ > 1 && costs_.fan == 0)
+        network_.reset(new SliceNetwork(nodes_, costs_));
     for (uint32_t rank = 0; rank < options.ranks; rank++) {
         segment_.rank(rank).has_helper = 1;
         ranks_[rank].next = acts_.begins[rank];
@@ -40,7 +48,7 @@ void Simulation::handle(const Event &event)
 {
     switch (event.kind) {
     case Kind::strobe:
-        return begin_slice();
+        return due();
     case Kind::go_on:
         return go_on(event.rank);
     case Kind::help:
@@ -49,8 +57,20 @@ void Simulation::handle(const Event &event)
             move(event.rank, protocol_.take_ready(event.rank), Kind::help);
         return;
     case Kind::moved:
+        tell_moved(event.index, event.bytes);
         protocol_.finish(event.index, event.bytes);
     }
+}
+
+// A slice begins now; of several nodes not before all have ended the last one, as Protocol has it.
+void Simulation::due()
+{
+    armed_ = false;
+    if (!network_)
+        return begin_slice();
+    bool over = now_ >= coordinated_, heard = now_ >= network_->all_heard();
+    segment_.shared().stage = over ? Stage::over : heard ? Stage::scheduling : Stage::exchange;
+    protocol_.strobe_nodes(now_);
 }
 
 // Descriptors that are posted while nodes still agree on this slice belong to the next one: for those who
@@ -59,14 +79,14 @@ void Simulation::begin_slice()
 {
     uint64_t deadline = now_;
     bool strict = segment_.options().strict;
-    armed_ = false;
+    segment_.shared().due = 0;
     phase_ = 0;
     scheduling_ = true;
     now_ += static_cast<uint64_t>(multicast());
     protocol_.run_slice(strict ? deadline : 0);
     scheduling_ = false;
-    for (uint32_t rank : std::exchange(woken_, {}))
-        push(Kind::go_on, costs_.wake, rank);
+    for (const Woken &one : std::exchange(woken_, {}))
+        events_.push({goes_on_at(one), numbers_++, Kind::go_on, one.rank, none, 0});
     if (protocol_.is_quiescent())
         protocol_.settle();
     std::fill(loads_.begin(), loads_.end(), Load{});
@@ -76,12 +96,20 @@ void Simulation::begin_slice()
         strobe();
 }
 
+// Bytes move when the schedule is known on all nodes; of those that are a tree, on the rank's.
+uint64_t Simulation::goes_on_at(const Woken &one) const
+{
+    uint32_t node = one.rank / per_node_;
+    uint64_t known = !network_ ? now_ : one.phase == 0 ? network_->heard(node) : network_->ended(node);
+    return known + static_cast<uint64_t>(costs_.wake);
+}
+
 // Slices begin at their time, or, without strict ones, when all that happens at this moment has happened.
 void Simulation::strobe()
 {
     if (std::exchange(armed_, true))
         return;
-    uint64_t free = std::max(now_, coordinated_);
+    uint64_t free = network_ ? now_ : std::max(now_, coordinated_);
     uint64_t begin = segment_.options().strict ? segment_.shared().pace.boundary_after(free) : now_;
     events_.push({begin, numbers_++, Kind::strobe, none, none, 0});
 }
@@ -96,7 +124,7 @@ uint32_t Simulation::levels() const
 
 double Simulation::multicast() const
 {
-    return nodes_ > 1 ? costs_.first + levels() * costs_.level : 0;
+    return nodes_ > 1 && !network_ ? costs_.first + levels() * costs_.level : 0;
 }
 
 // Of the node that has most of it.
@@ -112,6 +140,12 @@ double Simulation::work(double per_exchanged, double per_received) const
 // Compare-And-Write is a multicast of the question, and the answers on the way back.
 void Simulation::microstrobe()
 {
+    if (network_) {
+        if (phase_ == 0)
+            network_->run(now_, loads_);
+        now_ = phase_++ == 0 ? network_->all_heard() : network_->all_ended();
+        return;
+    }
     double wire = nodes_ > 1 ? static_cast<double>(sizeof(Descriptor)) * costs_.beta : 0;
     bool exchanges = phase_++ == 0;
     double local = exchanges ? work(costs_.descriptor + wire, 0) + (nodes_ > 1 ? costs_.alpha : 0)
@@ -121,8 +155,8 @@ void Simulation::microstrobe()
 
 void Simulation::rank(uint32_t rank)
 {
-    if (scheduling_ && phase_ > 0)
-        woken_.push_back(rank); // Bytes move when the schedule is known on all nodes.
+    if (scheduling_ && (phase_ > 0 || network_))
+        woken_.push_back({rank, phase_});
     else
         push(Kind::go_on, costs_.wake, rank);
 }
@@ -195,6 +229,7 @@ bool Simulation::post(uint32_t rank, const pse_bcs_act &what)
         loads_[static_cast<uint32_t>(what.peer) / per_node_].exchanged++;
     ranks_[rank].requests.push_back(index);
     protocol_.post(index);
+    tell(segment_.descriptor(index));
     if (!segment_.options().strict)
         strobe();
     return true;
@@ -231,6 +266,29 @@ bool Simulation::ends_wait(uint32_t rank)
     return true;
 }
 
+// What a posted descriptor is for other nodes (Protocol::write).
+void Simulation::tell(const Descriptor &one)
+{
+    if (!network_ || one.kind == PSE_BCS_KIND_RECEIVE)
+        return;
+    uint32_t from = one.owner / per_node_;
+    bool to_all = one.kind == PSE_BCS_KIND_COLLECTIVE;
+    uint32_t to = to_all ? every_node : static_cast<uint32_t>(one.peer) / per_node_;
+    if (from != to)
+        network_->tell(from, to, record_bytes + sizeof(Descriptor) + segment_.payload_bytes(one));
+}
+
+// Its owner is told that it was received, all that a part was performed.
+void Simulation::tell_moved(uint32_t index, uint64_t bytes)
+{
+    const Descriptor &one = segment_.descriptor(index);
+    uint32_t here = one.owner / per_node_;
+    bool part = one.kind == PSE_BCS_KIND_COLLECTIVE;
+    uint32_t to = part ? every_node : static_cast<uint32_t>(one.peer) / per_node_;
+    if (network_ && to != here && (part || one.moved + bytes >= one.bytes))
+        network_->tell(here, to, record_bytes);
+}
+
 // Move the next bytes of a descriptor; afterwards the rank, or its helper, looks for more.
 void Simulation::move(uint32_t rank, uint32_t index, Kind then)
 {
@@ -253,7 +311,22 @@ double Simulation::transfer_time(const Descriptor &one, uint64_t bytes) const
 {
     bool local = static_cast<uint32_t>(one.peer) / per_node_ == one.owner / per_node_;
     double size = static_cast<double>(bytes);
-    return local ? size * costs_.copy : costs_.alpha + size * costs_.beta;
+    bool is_here = local || (network_ && segment_.descriptor(one.match).reads_payload);
+    double asked = network_ ? costs_.alpha : 0; // The receiver's node asks for it.
+    return is_here ? size * costs_.copy : asked + costs_.alpha + size * costs_.beta;
+}
+
+// Along the tree a rank combines what came with the slice, or fetches pieces from all others one by one:
+// those that it combines, and then, for a reduction, those of the result.
+double Simulation::fetch_time(const Descriptor &one) const
+{
+    bool reduces = one.operation == PSE_BCS_REDUCE || one.operation == PSE_BCS_ALLREDUCE;
+    double size = static_cast<double>(one.bytes), ranks = segment_.options().ranks;
+    double sources = one.operation == PSE_BCS_BCAST ? 1 : ranks - 1;
+    if (one.reads_payload)
+        return sources * size * costs_.copy;
+    double moved = reduces || one.operation == PSE_BCS_BCAST ? size : sources * size;
+    return (reduces ? 2 : 1) * (sources * 2 * costs_.alpha + moved * costs_.beta);
 }
 
 // A barrier is the agreement of all nodes, which the slice has brought; a broadcast is a multicast;
@@ -265,6 +338,8 @@ double Simulation::collective_time(const Descriptor &one) const
         steps++;
     if (one.operation == PSE_BCS_BARRIER)
         return 0;
+    if (network_)
+        return fetch_time(one);
     if (one.operation == PSE_BCS_BCAST)
         return multicast() + size * (nodes_ > 1 ? costs_.beta : costs_.copy);
     return steps * (costs_.alpha + size * costs_.beta) + size * costs_.copy;

@@ -49,11 +49,12 @@ _NODES = "1,2,4,16,64,256,1024,4096,10000"
     help="Take alpha and beta from what pse ace fit -o wrote.",
 )
 @click.option(
-    "--multicast",
-    type=click.Choice(["hardware", "software"]),
-    default="hardware",
+    "--slices",
+    "by",
+    type=click.Choice(["tree", "multicast"]),
+    default="tree",
     show_default=True,
-    help="Who multiplies messages to all nodes: switches, or nodes in a tree.",
+    help="Nodes agree on slices by messages along a tree, or by switches that multiply messages.",
 )
 @click.option("--adapt", is_flag=True, help="Slices become longer where more than 1 % of them begin late.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -66,7 +67,7 @@ def command(
     alpha: float,
     beta: float,
     network: Path | None,
-    multicast: Literal["hardware", "software"],
+    by: Literal["tree", "multicast"],
     adapt: bool,
     as_json: bool,
 ) -> None:
@@ -75,7 +76,7 @@ def command(
     What the protocol's own work takes is measured on this machine; what the network takes is given.
     """
     model = Model.load(network) if network else Model(alpha / 1e6, beta / 1e9)
-    costs = Costs.of_network(model.alpha, model.beta, multicast, **coschedule.measure_costs())
+    costs = Costs.of_network(model.alpha, model.beta, by, **coschedule.measure_costs())
     run = partial(
         coschedule.simulate, costs=costs, ranks_per_node=ranks, steps=steps, slice=slice / 1e6, adapt=adapt
     )
@@ -100,7 +101,7 @@ def _numbers(text: str) -> list[int]:
 def _row(one: Simulated) -> dict[str, Any]:
     return {
         "nodes": one.nodes, "slices": len(one.slices), "coordination": one.coordination,
-        "overhead": one.overhead, "seconds": one.seconds, "ideal": one.ideal,
+        "overhead": one.overhead, "seconds": one.seconds, "ideal": one.ideal, "messages": one.messages,
     }  # fmt: skip
 
 
@@ -119,9 +120,11 @@ def _laws(found: dict[str, list[Simulated]]) -> dict[str, dict[str, Any]]:
 def _print(costs: Costs, found: dict[str, list[Simulated]]) -> None:
     console = Console() if sys.stdout.isatty() else Console(width=100)
     times = {name: time_text(1e9 * value) for name, value in asdict(costs).items() if name != "fan"}
+    multicast = f"to n nodes {times['first']} + {times['level']} × log n to the base {costs.fan}"
+    along = f"along the tree {times['message']} at each end, and {times['parcel']} per parcel"
     console.print(
-        f"a message takes {times['alpha']} and {1e9 * costs.beta:.3g} ns per byte; to n nodes "
-        f"{times['first']} + {times['level']} × log n to the base {costs.fan}; a node's work "
+        f"a message takes {times['alpha']} and {1e9 * costs.beta:.3g} ns per byte; "
+        f"{multicast if costs.fan else along}; a node's work "
         f"{times['slice']} per slice, {times['descriptor']} per descriptor, {times['match']} per receive; "
         f"waking {times['wake']}",
         soft_wrap=True,
