@@ -219,7 +219,8 @@ def simulate(
     Examples
     --------
     >>> from pse import bcs
-    >>> found = bcs.simulate("barrier", 100, bcs.Costs(wake=0), slice=250e-6)
+    >>> costs = bcs.Costs.of_network(alpha=2e-6, beta=1e-10, slices="multicast", wake=0)
+    >>> found = bcs.simulate("barrier", 1000, costs, slice=250e-6)
     >>> set(np.diff(found.slices["slice"][found.slices["ncollmsm"] > 0]).tolist())
     {9}
     """
