@@ -1,10 +1,10 @@
 """A model of slices of several nodes that begin by strobes of node 0 (cext/coschedule/nodes).
 
 Nodes are a tree; messages go between a node and its parent, which is the node without its lowest bit, and
-come in the order in which they were sent.  Each node posts what it wants at any time.  A node that has posted
-asks for a strobe, and so do those above it.  Node 0 begins a slice when a strobe is due; a strobe from above
-has a node begin, what it and all below it say goes up, what all have said comes down, and when a node and all below
-it have ended the slice that goes up as well.
+come in the order in which they were sent. Each node posts what it wants at any time. A node that has posted
+asks for a strobe, and so do those above it. Node 0 begins a slice when a strobe is due; a strobe from above
+has a node begin, what it and all below it say goes up, what all have said comes down, and when a node and
+all below it have ended the slice that goes up as well.
 """
 
 from collections.abc import Iterator
