@@ -16,6 +16,7 @@ _TITLES = {
     "modules": "compiled modules",
     "toolstack": "compiled MPI tools",
     "grammar": "tables of the language's grammar",
+    "trees": "syntax trees of programs and directives",
     "fftw.wisdom": "how FFTW computes fastest here",
 }
 _LOCK = "lock"

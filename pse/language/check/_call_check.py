@@ -18,7 +18,7 @@ from pse.language.check._scope import ModuleEntity, TagEntity
 from pse.language.diagnostics._diagnostic import error_at, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.syntax._ast_builder import BUILTINS
+from pse.language.syntax._words import BUILTINS
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC, fits
 from pse.language.types._expressions import Expression, Name, names_in, read_position, render_expression

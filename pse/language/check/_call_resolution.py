@@ -32,7 +32,7 @@ from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print
 from pse.language.check._targets import REDUCTIONS, Target, poison, targets
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
-from pse.language.syntax._lexer import FOREIGN_STATEMENTS
+from pse.language.syntax._words import FOREIGN_STATEMENTS
 from pse.language.types._expressions import Apply, Expression, Name, walk
 from pse.language.types._types import Distribution, Pattern, Type
 from pse.text import did_you_mean

@@ -33,7 +33,7 @@ from pse.language.check._statements import statements
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.syntax._parser import parse_program
+from pse.language.syntax._kept_trees import program_tree
 from pse.language.types._expressions import Name
 from pse.records import dataclass
 
@@ -89,13 +89,13 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     >>> [diagnostic.message for diagnostic in result.diagnostics]
     ['unknown name `y`']
     """
-    parsed = parse_program(text, path)
-    if parsed.tree is None or has_errors(parsed.diagnostics):
-        return CheckResult(None, in_order(parsed.diagnostics))
+    tree, mistakes = program_tree(text, path)
+    if tree is None or has_errors(mistakes):
+        return CheckResult(None, in_order(mistakes))
     names = Globals()
-    context = Context(path, text, names, Frame(names), list(parsed.diagnostics))
-    declarations = declare(context, parsed.tree, modules)
-    body = _bodies(context, declarations, parsed.tree)
+    context = Context(path, text, names, Frame(names), list(mistakes))
+    declarations = declare(context, tree, modules)
+    body = _bodies(context, declarations, tree)
     if not has_errors(context.diagnostics):
         context.diagnostics += [*_unused(context, declarations), *context.warnings]
         context.diagnostics += check_halos(body or (), context.tags, text)

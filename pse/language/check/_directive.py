@@ -14,8 +14,8 @@ from pse.language.check._type_resolution import Report, distribution_of, element
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.syntax._lexer import RESERVED
-from pse.language.syntax._parser import parse_directive_tree
+from pse.language.syntax._kept_trees import directive_tree
+from pse.language.syntax._words import RESERVED
 from pse.language.types._elements import fits, literal_element
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names_in, walk
@@ -51,7 +51,7 @@ def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]
     >>> signature.name, signature.dimensions, [output.name for output in signature.outputs]
     ('step', ('n',), ['r'])
     """
-    tree = parse_directive_tree(text, span)
+    tree = directive_tree(text, span)
     if isinstance(tree, Diagnostic):
         return (tree,)
     found: list[Diagnostic] = []

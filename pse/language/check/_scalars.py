@@ -9,7 +9,7 @@ from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, Parti
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.syntax._ast_builder import BUILTINS
+from pse.language.syntax._words import BUILTINS
 from pse.language.types._elements import (
     INTEGERS,
     apply_element,

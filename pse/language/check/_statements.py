@@ -25,7 +25,7 @@ from pse.language.check._type_resolution import partition_over, written_type
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.syntax._lexer import MAX_NESTING
+from pse.language.syntax._words import MAX_NESTING
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Expression, Name, render_expression
 from pse.language.types._types import Distribution, Element, Pattern, Type

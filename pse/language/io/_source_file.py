@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pse.errors import UsageError
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.syntax._lexer import MAX_CHARACTERS
+from pse.language.syntax._words import MAX_CHARACTERS
 
 
 class Source(NamedTuple):

@@ -15,10 +15,8 @@ from lark import Token, Transformer
 
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
+from pse.language.syntax._words import BUILTINS
 from pse.language.types import _expressions as ex
-
-BUILTINS = ("min", "max", "abs", "sqrt", "floor", "ceil", "log2", "i64", "f64")
-"""Functions of scalars that expressions may use."""
 
 origin: ContextVar[tuple[str, int, int]] = ContextVar("origin")
 """Path, first line and first column of the text that is being parsed."""

@@ -13,32 +13,8 @@ from lark import Token
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._grammar_cache import grammar
+from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING
 from pse.records import dataclass
-
-MAX_CHARACTERS = 1 << 20
-"""Longest program that is read; at 40 characters a line this is 26,000 lines."""
-
-MAX_NESTING = 100
-"""Deepest nesting of braces, brackets and parentheses, and most operators in one expression."""
-
-SHARED_KEYWORDS = {"in", "max", "halo", "over", "true", "false", "and", "or", "not"}
-PROGRAM_KEYWORDS = SHARED_KEYWORDS | {
-    *("coven", "import", "as", "param", "where", "partition", "options", "segment", "program"),
-    *("let", "var", "for", "inflight", "while", "if", "else", "PARALLEL", "reduce"),
-}
-DIRECTIVE_KEYWORDS = SHARED_KEYWORDS | {"out", "inout", "collective"}
-KEYWORDS = {"program": PROGRAM_KEYWORDS, "directive": DIRECTIVE_KEYWORDS}
-RESERVED = PROGRAM_KEYWORDS | DIRECTIVE_KEYWORDS
-"""What can't be the name of a module."""
-
-_DECIDES = "remove it, and let the loop's condition or an `if` in it decide"
-FOREIGN_STATEMENTS = {
-    "return": "remove it: a segment gives what the outputs in its head have at its end",
-    **{word: f"there is no `{word}`: {_DECIDES}" for word in ("break", "continue")},
-}
-"""Statements of other languages, and what programs have in their place."""
-CHOICE = "an `if` chooses between values:  var i64 x = 2   if N > 3 { x = 1 }"
-"""What programs have in place of `a ? b : c` and `b if a else c`."""
 
 OPENING = {"LPAR": ")", "LBRACE": "}", "LSQB": "]"}
 CLOSING = {"RPAR", "RBRACE", "RSQB"}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from lark import Token
 
-from pse.language.syntax._lexer import CHOICE, FOREIGN_STATEMENTS
+from pse.language.syntax._words import CHOICE, FOREIGN_STATEMENTS
 
 _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
 _TYPES = {"f64", "f32", "i64", "i32", "u8", "bool", "c128", "c64", "string", "object"}

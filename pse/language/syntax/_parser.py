@@ -22,7 +22,8 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import _syntax_errors as syntax_errors, ast as syntax
 from pse.language.syntax._ast_builder import origin, span_of
 from pse.language.syntax._grammar_cache import grammar
-from pse.language.syntax._lexer import CLOSING, OPENING, PROGRAM_KEYWORDS, Scanned, scan
+from pse.language.syntax._lexer import CLOSING, OPENING, Scanned, scan
+from pse.language.syntax._words import PROGRAM_KEYWORDS
 from pse.records import dataclass
 
 MAX_ERRORS = 50

@@ -17,11 +17,9 @@ from pse.language.syntax._ast_builder import span_of
 from pse.language.syntax._lexer import (
     ARITHMETIC,
     BINARY_OPERATORS,
-    CHOICE,
     COMPARISONS,
-    PROGRAM_KEYWORDS,
-    RESERVED,
 )
+from pse.language.syntax._words import CHOICE, PROGRAM_KEYWORDS, RESERVED
 from pse.language.types._options import read_size
 from pse.text import list_text, nearest_word
 
