@@ -47,7 +47,7 @@ def test_program_is_correct_after_what_its_helps_say(path, finder):
 
 
 @pytest.mark.parametrize(
-    ("character", "help"), [("ß", "names have letters from a to z, digits"), ("$", "remove it")]
+    ("character", "help"), [("ß", "names have letters from a to z, digits"), ("¤", "remove it")]
 )
 def test_a_letter_that_names_cant_have_is_told_from_other_characters(finder, character, help):
     (found,) = check_program(

@@ -32,7 +32,6 @@ from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print
 from pse.language.check._targets import REDUCTIONS, Target, poison, targets
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
-from pse.language.syntax._words import FOREIGN_STATEMENTS
 from pse.language.types._expressions import Apply, Expression, Name, walk
 from pse.language.types._types import Distribution, Pattern, Type
 from pse.text import did_you_mean
@@ -55,6 +54,8 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
         return _misplaced_reduce(context, node, kind)
     entity = _callee(context, node.callee)
     node = _without_foreign_statement(context, node)
+    if node.label is not None and _is_call_without_parentheses(context, node.label, node.callee):
+        return []
     if node.label is not None and not isinstance(entity, SegmentEntity):
         use_thread(context, node.label)
     if isinstance(entity, SegmentEntity):
@@ -71,11 +72,26 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
 def _without_foreign_statement(context: Context, node: sx.Call) -> sx.Call:
     """Report a statement of another language, which parses as the label of the call after it."""
     label = node.label
-    if label is None or label.id in context.declared_threads or label.id not in FOREIGN_STATEMENTS:
+    if label is None or label.id in context.declared_threads or label.id.startswith("thread"):
+        return node
+    from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS  # Ranks have no use for them.
+
+    if label.id not in FOREIGN_STATEMENTS:
         return node
     message, help = f"`{label.id}` is not a statement", FOREIGN_STATEMENTS[label.id]
     context.report(error_at("E0004", message, label.span, help=help))
     return replace(node, label=None)
+
+
+def _is_call_without_parentheses(context: Context, label: sx.Identifier, callee: sx.Dotted) -> bool:
+    """Report a module alone on its line, which parses as the label of the call in the next."""
+    entity = context.frame.find(label.id)
+    found = isinstance(entity, ModuleEntity | SegmentEntity) and label.span.line < callee.span.line
+    if found:
+        message = f"`{label.id}` is a module, and its call has no parentheses"
+        help = f"write them, with inputs or without:  {label.id}()"
+        context.report(error_at("E0004", message, label.span, help=help))
+    return found
 
 
 def _misplaced_reduce(context: Context, node: sx.Call, kind: str) -> list[Statement]:
@@ -107,8 +123,12 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
         context.report(error_at("E0319", message, callee.span, help=help))
         return None
     if entity is None:
+        from pse.language.syntax._foreign_names import module_help  # Ranks have no use for it.
+
         help = (
             context.globals.unimported.get(callee.text)
+            or _dotted_label(context, callee)
+            or module_help(callee.text)
             or did_you_mean(_ELSEWHERE.get(callee.text, callee.text), context.globals.callables())
             or "modules come from imports; segments are declared in this file"
         )
@@ -129,6 +149,15 @@ def _callee(context: Context, callee: sx.Dotted) -> Entity | None:
         path = context.globals.patterns[first.id].rpartition(":")[0]
         context.report(no_such_module(first, path, []))
     return entity
+
+
+def _dotted_label(context: Context, callee: sx.Dotted) -> str | None:
+    """Recognise `thread_B.scale(x)`."""
+    first, *rest = callee.parts
+    name = ".".join(part.id for part in rest)
+    is_label = first.id in context.threads or first.id.startswith("thread")
+    known = is_label and name in context.globals.callables()
+    return f"a label and its module have a blank between them:  {first.id} {name}(…)" if known else None
 
 
 def _of_alias(context: Context, alias: AliasEntity, name: sx.Identifier) -> ModuleEntity | None:

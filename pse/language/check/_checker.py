@@ -6,7 +6,7 @@ Modules come through the finder that is handed in; none is ever executed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pse.language.check._call_resolution import thread_warnings
 from pse.language.check._context import Context
@@ -18,6 +18,7 @@ from pse.language.check._file_order import order_files
 from pse.language.check._halo_check import check_halos
 from pse.language.check._inlining import check_alone
 from pse.language.check._ir import (
+    Assign,
     CallSite,
     For,
     If,
@@ -97,7 +98,7 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     declarations = declare(context, tree, modules)
     body = _bodies(context, declarations, tree)
     if not has_errors(context.diagnostics):
-        context.diagnostics += [*_unused(context, declarations), *context.warnings]
+        context.diagnostics += [*_unused(context, declarations, body or ()), *context.warnings]
         context.diagnostics += check_halos(body or (), context.tags, text)
         body, unordered = order_files(body or (), context.tags, text)
         context.diagnostics += unordered
@@ -140,15 +141,15 @@ def _flow(context: Context, body: tuple[Statement, ...], defined: Sequence[str])
         context.diagnostics += check_flow(body, context.tags, context.text, defined)
 
 
-def _unused(context: Context, declarations: Declarations) -> list[Diagnostic]:
+def _unused(context: Context, declarations: Declarations, body: tuple[Statement, ...]) -> list[Diagnostic]:
     """Warn about names that nothing uses; a name that begins with `_` is unused on purpose."""
     used, found = context.globals.used, []
+    written = _written(body)
     for tag in context.tags.values():
         if tag.span not in used and not tag.loop_counter and not tag.display.startswith("_"):
+            what = "written but never read" if tag.name in written else "declared but never used"
             help = f"remove it, or call it _{tag.display}"
-            found.append(
-                warning_at("W0201", f"`{tag.display}` is written but never read", tag.span, help=help)
-            )
+            found.append(warning_at("W0201", f"`{tag.display}` is {what}", tag.span, help=help))
     for item in declarations.imports:
         found += _unused_import(context, item)
     for parameter in declarations.parameters:
@@ -201,19 +202,34 @@ def _partitions(declarations: Declarations, body: tuple[Statement, ...]) -> tupl
     return (PartitionDeclaration(PROCS, Name(PROCS), None, start),)
 
 
+def _written(body: tuple[Statement, ...]) -> set[str]:
+    """Give the tags that statements assign to or that calls make."""
+    found: set[str] = set()
+    for statement in _simple(body):
+        match statement:
+            case Assign():
+                found.add(statement.tag)
+            case CallSite():
+                found |= {output.tag for output in statement.outputs}
+                found |= {o.reduction.target for o in statement.outputs if o.reduction is not None}
+    return found
+
+
 def _modules(body: tuple[Statement, ...]) -> tuple[ModuleReference, ...]:
     """Give every module that is called, once, in order of first use."""
-    found: dict[ModuleReference, None] = {}
+    sites = (statement for statement in _simple(body) if isinstance(statement, CallSite))
+    return tuple(dict.fromkeys(site.module for site in sites))
+
+
+def _simple(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Give the statements that hold no others, in textual order."""
     waiting: list[Statement] = list(reversed(body))
     while waiting:
         statement = waiting.pop()
         match statement:
-            case CallSite():
-                found[statement.module] = None
             case If():
                 waiting += reversed((*statement.then, *statement.otherwise))
             case For() | While() | Parallel():
                 waiting += reversed(statement.body)
             case _:
-                pass
-    return tuple(found)
+                yield statement

@@ -44,7 +44,7 @@ def no_such_axis(axis: int, rank: int, place: Span) -> Diagnostic:
 
 def reserved(place: Span) -> Diagnostic:
     """Report that somebody declares `procs`."""
-    message = f"`{PROCS}` is the number of processors and cannot be declared"
+    message = f"`{PROCS}` is the number of processors, which -p sets: it cannot be declared or written"
     return error_at("E0205", message, place, help="choose another name")
 
 
@@ -107,7 +107,9 @@ class Context:
 
     def unknown(self, name: sx.Identifier) -> None:
         """Report an unknown name."""
-        help = did_you_mean(name.id, self.frame.visible())
+        from pse.language.syntax._foreign_names import value_help  # Ranks have no use for it.
+
+        help = value_help(name.id) or did_you_mean(name.id, self.frame.visible())
         head = self.frame.is_head(name)
         if help is None and head:
             help = f"declare it above:  param i64 {name.id} = …"

@@ -8,6 +8,7 @@ behind.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
@@ -25,9 +26,18 @@ from pse.language.check._ir import (
 )
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
+from pse.language.types._elements import COMPLEX, INTEGERS
 from pse.language.types._expressions import Expression, Name, Number, walk
-from pse.language.types._types import Direction
+from pse.language.types._types import Direction, Element
 from pse.records import dataclass
+
+ZEROS = {
+    **dict.fromkeys((*INTEGERS, *COMPLEX), "0"),
+    **dict.fromkeys((Element.F32, Element.F64), "0.0"),
+    Element.BOOL: "false",
+    Element.STRING: '""',
+}
+"""A first value for each type of element that has one."""
 
 Writer = tuple[str, bool, Span]
 """Thread label, whether inside PARALLEL, and place of an output."""
@@ -267,11 +277,25 @@ class _Flow:
     def _unwritten(self, tag: str, span: Span, state: _State) -> None:
         name = self._display(tag, span)
         message = f"`{name}` is read before anything has written it"
-        help = f"write it before, for example with a call:  … -> {name}"
+        help = self._value_before(tag, name)
         if state.perhaps:
             message = f"`{name}` may be read before it is written: on some path nothing writes it"
             help = "a loop may run zero times and a branch may be skipped: give it a value before"
         self.diagnostics.append(error_at("E0401", message, span, help=help))
+
+    def _value_before(self, tag: str, name: str) -> str:
+        """Say how a tag gets its first value."""
+        type, span = self._tags[tag].type, self._tags[tag].span
+        head = self._text.split("\n")[span.line - 1][: span.column - 1]
+        zero = ZEROS.get(type.element or Element.OBJECT)
+        if zero is None:
+            return f"write it before, by the call that makes it:  … -> {name}"
+        if not type.scalar:
+            return f"write it before, for example:  fill({zero}) -> {name}"
+        declared = re.search(r"\bvar\s+\w+\s+$", head)
+        return f"give it a value {'where it is declared' if declared else 'before'}:  " + (
+            f"var {type.element.label} {name} = {zero}" if type.element is not None else f"{name} = {zero}"
+        )
 
     def _ambiguous(self, tag: str, span: Span, loop: Span) -> None:
         name = self._display(tag, span)

@@ -25,12 +25,13 @@ from pse.language.check._scope import (
 from pse.language.check._type_resolution import element_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.syntax import ast as sx
+from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Expression, Value, names_in, render_expression
 from pse.language.types._options import OPTIONS
 from pse.language.types._types import Element, Signature
-from pse.text import did_you_mean
+from pse.text import did_you_mean, nearest_word
 
 
 class Declarations(NamedTuple):
@@ -120,7 +121,7 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
         _imported_name(context, item, name, file, modules)
     for module in modules or ():
         _unimported(context, item, module)
-    if item.alias is None and item.names is None and item.path != STANDARD:
+    if file is not None and item.alias is None and item.names is None and item.path != STANDARD:
         alias = re.sub(r"\W", "_", PurePath(item.path).stem)
         help = f'write:  import "{item.path}" as {alias}   or:  import "{item.path}" {{ module }}'
         context.report(
@@ -157,6 +158,9 @@ def _imported_name(
             context.globals.patterns[local.id] = f"{file.path}:{name.name.id}"
         if file.language != "python" or (file.names is not None and name.name.id not in file.names):
             context.report(no_such_module(name.name, item.path, [*(modules or ()), *(file.names or ())]))
+            meant = nearest_word(name.name.id, modules or ())
+            if meant and meant not in context.globals.names:  # Its calls are no mistakes of their own.
+                context.globals.names[meant] = ModuleEntity(meant, None, name.span)
     _add(context, local, ModuleEntity(local.id, reference, name.span))
 
 
@@ -265,9 +269,12 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
 def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     """Check a number of partitions: an integer, and at least 1 where that can be seen."""
     found = bound(context, node)
-    if found is None or names_in(found):
+    if found is None:
+        return None
+    known = extents.to_expression(context.extent(found))  # So that `procs - procs` is seen to be 0.
+    if names_in(known):
         return found
-    value = evaluate(found, {})  # scalar() has refused constants without a value.
+    value = evaluate(known, {})  # scalar() has refused constants without a value.
     if not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
         message = f"a partition has 1 to {MAX_PARTITIONS:,} pieces, not {value}"
         help = "write for example:  partition P = procs"

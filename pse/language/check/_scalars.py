@@ -111,7 +111,9 @@ def _result(
     if isinstance(node, Binary):
         if word in ("/", "%") and _is_zero(expressions[1]):
             help = "give a divisor other than 0"
-            context.report(error_at("E0323", f"division by zero in `{word}`", place(node), help=help))
+            context.report(
+                error_at("E0323", f"division by zero in `{written(node)}`", place(node), help=help)
+            )
             return None
         rebuilt = Binary(word, expressions[0], expressions[1], node.span)
     elif isinstance(node, Unary):
@@ -163,7 +165,10 @@ def _call_inside(context: Context, node: sx.CallExpression) -> None:
     name = node.callee.text
     entity = context.frame.find(node.callee.parts[0].id)
     if entity is None:
-        help = context.globals.unimported.get(name) or did_you_mean(name, BUILTINS, cutoff=0.7)
+        from pse.language.syntax._foreign_names import function_help  # Ranks have no use for it.
+
+        help = context.globals.unimported.get(name) or function_help(name, BUILTINS)
+        help = help or did_you_mean(name, BUILTINS, cutoff=0.7)
         help = help or f"functions are {', '.join(BUILTINS)}"
         context.report(error_at("E0202", f"unknown function `{name}`", node.callee.span, help=help))
         return
@@ -251,10 +256,10 @@ def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     if found is not None and found.element is not Element.BOOL:
         what, help = (
             f"a number of type {found.element.label}",
-            f"compare it, for example:  {_written(node)} != 0",
+            f"compare it, for example:  {written(node)} != 0",
         )
         if found.element is Element.STRING:
-            what, help = "a string", f'compare it, for example:  {_written(node)} == "text"'
+            what, help = "a string", f'compare it, for example:  {written(node)} == "text"'
         elif found.element is Element.OBJECT:
             what, help = "an object", "let a module give a truth value:  module(object) -> holds"
         message = f"a condition must be true or false, not {what}"
@@ -263,7 +268,7 @@ def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     return replicated(context, found, node)
 
 
-def _written(node: sx.SyntaxExpression) -> str:
+def written(node: sx.SyntaxExpression) -> str:
     """Write an expression as the program has it; a call, which is not allowed there, as dots."""
     return "…" if isinstance(node, sx.CallExpression) else render_expression(node)
 

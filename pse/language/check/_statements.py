@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pse.language.check._call_resolution import call
-from pse.language.check._context import REPLICATED, Context
+from pse.language.check._context import REPLICATED, Context, reserved
 from pse.language.check._ir import (
     Assign,
     For,
@@ -18,10 +18,10 @@ from pse.language.check._ir import (
     Statement,
     While,
 )
-from pse.language.check._scalars import Scalar, bound, condition, place, scalar
+from pse.language.check._scalars import Scalar, bound, condition, place, scalar, written
 from pse.language.check._scope import PROCS, TagEntity
 from pse.language.check._targets import may_write
-from pse.language.check._type_resolution import partition_over, written_type
+from pse.language.check._type_resolution import ELEMENTS, partition_over, written_type
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -136,6 +136,11 @@ def _is_callable(context: Context, value: sx.CallExpression) -> bool:
 
 
 def _var(context: Context, node: sx.Var) -> list[Statement]:
+    if node.name.id in ELEMENTS and node.type.element.id not in ELEMENTS:
+        help = f"the type stands before the name:  var {node.name.id} {node.type.element.id}"
+        context.report(error_at("E0305", f"unknown type `{node.type.element.id}`", node.type.span, help=help))
+        context.new_tag(node.type.element, None, "var")
+        return []
     type = written_type(context, node.type)
     if context.partition is not None:
         message = "`var` is not allowed inside PARALLEL: it declares a tag of the whole program"
@@ -207,12 +212,18 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
     ):
         return []
     found = scalar(context, node.value)
+    if node.name.id == PROCS:
+        context.report(reserved(node.name.span))
+        return []
+    if entity is None and isinstance(node.value, sx.CallExpression):
+        context.new_tag(node.name, None, "var")  # What it calls was reported.
+        return []
     if entity is None:
-        help = did_you_mean(node.name.id, context.frame.visible())
-        help = (
-            help
-            or f"declare it:  let {node.name.id} = …   or, to write it again:  var f64 {node.name.id} = …"
-        )
+        near = did_you_mean(node.name.id, context.frame.visible())
+        context.new_tag(node.name, None, "var")
+        type = context.show(Type(found.element, (), REPLICATED)) if found is not None else "f64"
+        given = f"{node.name.id} = {written(node.value)}"
+        help = near or f"declare it:  let {given}   or, to write it again:  var {type} {given}"
         context.report(error_at("E0201", f"unknown name `{node.name.id}`", node.name.span, help=help))
         return []
     if not isinstance(entity, TagEntity):
@@ -252,7 +263,7 @@ def _while(context: Context, node: sx.While) -> list[Statement]:
     test = condition(context, node.condition)
     limit = _limit(context, node.limit) if node.limit is not None else None
     if node.limit is None:
-        help = "for example:  while residual > tol max 10000 { … }"
+        help = f"for example:  while {written(node.condition)} max 10000 {{ … }}"
         message = "`while` needs `max`, the number of iterations after which it gives up"
         context.report(error_at("E0406", message, place(node.condition), help=help))
     body = block(context, node.body)

@@ -34,8 +34,11 @@ PATTERNS = {pattern.value: pattern for pattern in Pattern if pattern not in (Pat
 def element_of(name: sx.Identifier, report: Report, never: Collection[Element] = ()) -> Element | None:
     """Look up an element type; an unknown one is reported, and the help names those that can be here."""
     if name.id not in ELEMENTS:
+        from pse.language.syntax._foreign_names import FOREIGN_TYPES  # Ranks have no use for them.
+
         types = [label for label, element in ELEMENTS.items() if element not in never]
-        help = did_you_mean(_FOREIGN.get(name.id, name.id), types) or f"types are {', '.join(types)}"
+        meant = (FOREIGN_TYPES | _FOREIGN).get(name.id, name.id)
+        help = did_you_mean(meant, types) or f"types are {', '.join(types)}"
         report(error_at("E0305", f"unknown type `{name.id}`", name.span, help=help))
     return ELEMENTS.get(name.id)
 

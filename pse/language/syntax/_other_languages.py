@@ -1,53 +1,90 @@
 """What other languages write, where a syntax error shows it, and how programs say it.
 
-Pure functions over tokens: `behind` are those before the mistake, `ahead` those after it.
+Pure functions over tokens; a `Mistake` is a token that does not fit, with those of its line around it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from lark import Token
 
-from pse.language.syntax._words import CHOICE, FOREIGN_STATEMENTS
+from pse.language.syntax._foreign_marks import (
+    comment_help,
+    end_of,
+    mark_help,
+    operator_help,
+    split_number,
+    text_of,
+    until,
+)
+from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES, TYPES
+from pse.language.syntax._words import CHOICE
 
 _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
-_TYPES = {"f64", "f32", "i64", "i32", "u8", "bool", "c128", "c64", "string", "object"}
-_FOREIGN_TYPES = _TYPES | {"float", "double", "int", "long", "auto", "const", "real", "integer", "complex"}
+_LITERALS = {"FLOAT": "f64", "STRING": "string", "TRUE": "bool", "FALSE": "bool"}
+_EDGES = {"LBRACE", "RBRACE", "SEMICOLON"}
 
 _CLAUSES = {
-    "unless": "write the condition that the block is for:  if not ({})",
-    "until": "write the condition by which the loop goes on:  while not ({}) max 1000",
-    **dict.fromkeys(("repeat", "loop"), "a loop has a counter and two bounds:  for k in 0 .. {}"),
-    **dict.fromkeys(("elif", "elseif", "elsif"), "write `else if`"),
+    "unless": "write the condition that the block is for:  if not ({}) {{ … }}",
+    "until": "write the condition by which the loop goes on:  while not ({}) max 1000 {{ … }}",
+    **dict.fromkeys(("repeat", "loop"), "a loop has a counter and two bounds:  for k in 0 .. {} {{ … }}"),
+    **dict.fromkeys(("elif", "elseif", "elsif"), "write `else if`:  else if {} {{ … }}"),
 }
 """Words before a block in other languages, and what programs have with what stands behind them."""
 
+_LOOP = "loops count:  for k in 0 .. 4 { … }   what partitions do at a time stands in PARALLEL { … }"
+_FUNCTION = "what is used again is a segment, above the program:  segment {}(i64 a) -> (i64 b) {{ b = a }}"
+_BRANCHES = "write one `if` for each case:  if N == 1 { … } else if N == 2 { … }"
+_RECORD = "there are no records: give each value a name of its own"
+_FILE = 'files of modules are imported by their names:  import "tools.c" as tools'
+_FIRST_WORDS = {
+    **dict.fromkeys(("forall", "foreach", "coforall", "parfor"), _LOOP),
+    **dict.fromkeys(("switch", "match", "select", "case", "when"), _BRANCHES),
+    **dict.fromkeys(("struct", "class", "record", "interface"), _RECORD),
+    **dict.fromkeys(("use", "include", "require", "using", "from"), _FILE),
+    **dict.fromkeys(("try", "catch", "except", "finally"), "remove it: a module that fails ends the run"),
+    "assert": "what parameters must fulfil stands behind them:  param i64 N = 4 where N > 2",
+    "type": "types have their own names only, such as f64: remove it",
+    "with": "remove it: what it names is there from the call that makes it",
+    "module": "a file has one program:  program name { … }   modules are in files of their own",
+    "main": "the program begins with:  program main {",
+}
+"""Words that begin a statement in other languages."""
+_FUNCTIONS = ("def", "func", "function", "fn", "fun", "proc", "procedure", "subroutine", "sub")
+_PRINTS = ("print", "write", "echo", "puts", "println", "printf", "display")
+_DECLARES = ("LET", "Let", "VAR", "const", "auto", "config", "static", "final", "val", "mut")
 
-def number_help(word: str) -> str:
-    """Say how a malformed number is written."""
-    plain = word.replace("_", "")
-    if decimal := re.fullmatch(r"(\d+)[uUlL]+", plain):
-        return f"numbers are written without a suffix:  {int(decimal[1])}"
-    if real := re.fullmatch(r"(\d+)[fF]", plain):
-        return f"numbers are written without a suffix:  {int(real[1])}.0"
-    try:
-        return f"numbers are written in decimal digits:  {int(plain) if plain.isdigit() else int(plain, 0)}"
-    except ValueError:
-        return "write an operator or a blank after the number; in `options`, sizes are written as 64KiB"
 
+class Mistake(NamedTuple):
+    """A token that does not fit.
 
-def colon_help(behind: Sequence[Token], accepted: set[str]) -> str:
-    """Say what is written instead of a colon, by what stands before it."""
-    line = [one for one in behind if one.line == behind[-1].line]
-    if accepted == {"EQUAL", "NAME"}:
-        return "an option gets its value by `=`"
-    if "RANGE" in accepted:
-        return "a range is written with two dots:  0 .. 4"
-    if any(one.type in ("FOR", "WHILE", "IF", "ELSE") for one in line):
-        return "a block stands between `{` and `}`, without a `:`"
-    return "remove it; it is allowed only in strings and comments"
+    Attributes
+    ----------
+    token : Token
+        The token.
+    line : list of Token
+        Those before it on the line of the last of them.
+    accepted : set of str
+        The kinds that would fit.
+    after : list of Token
+        Those behind it on its line.
+    statement : list of Token
+        Those of its statement on one line, itself included if it is on that line.
+    """
+
+    token: Token
+    line: list[Token]
+    accepted: set[str]
+    after: list[Token]
+    statement: list[Token]
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of the tokens before it."""
+        return [one.type for one in self.line]
 
 
 def other_language(
@@ -58,69 +95,184 @@ def other_language(
         return CHOICE
     if token.type == "ELSE":
         return "write the `if` before it:  if a > b { … } else { … }"
-    if not behind:
+    mistake = _mistake(token, behind, accepted, ahead)
+    found = (rule(mistake) for rule in (_RULES if behind else _RULES[:1]))
+    return next((text for text in found if text is not None), None)
+
+
+def stray_help(token: Token, behind: Sequence[Token], accepted: set[str], ahead: Sequence[Token]) -> str:
+    """Say what to write instead of a character that programs do not have."""
+    mistake = _mistake(token, behind, accepted, ahead)
+    if token.startswith(":"):
+        return _first_word(mistake) or _colon(mistake)
+    return mark_help(token, behind[-1] if behind else None, mistake.after)
+
+
+def _mistake(token: Token, behind: Sequence[Token], accepted: set[str], ahead: Sequence[Token]) -> Mistake:
+    line = [one for one in behind if one.line == behind[-1].line]
+    after = [one for one in ahead if one.line == token.line and one.type != "$END"]
+    begins = accepted >= {"LET", "PARALLEL"} or accepted >= {"PARAM", "PROGRAM"}
+    same = bool(line) and line[-1].line == token.line
+    start = max((place for place, one in enumerate(line) if one.type in _EDGES), default=-1) + 1
+    before = line[start:] if same or not begins else []
+    rest = [token, *after] if same or begins else []
+    return Mistake(token, line, accepted, after, before + rest)
+
+
+def _first_word(m: Mistake) -> str | None:
+    """Words that begin a statement, a function or a comment elsewhere."""
+    begins = m.accepted >= {"LET", "PARALLEL"} or m.accepted >= {"PARAM", "PROGRAM"}
+    if begins and m.statement[:1] == [m.token] and (comment := comment_help(m.token, m.after)):
+        return comment
+    if not m.statement or m.statement[0].type != "NAME":
         return None
-    before = behind[-1]
-    line = [one for one in behind if one.line == before.line]
-    after = [one for one in ahead if one.line == token.line]
-    return (
-        _clause(token, line, after)
-        or _block(token, accepted, after)
-        or _loop(token, line, accepted, after)
-        or _call(token, line, accepted, after)
-        or _dashed_name(token, line, after)
-        or _declaration(token, line, accepted, after)
-        or next((FOREIGN_STATEMENTS[word] for word in line[-2:] if word in FOREIGN_STATEMENTS), None)
-    )
+    first, second = m.statement[0], m.statement[1] if len(m.statement) > 1 else None
+    if second is not None and (second.type == "DOT" or (second == "=" and first not in _DECLARES)):
+        return None
+    if first in _FUNCTIONS and second is not None and second.type == "NAME":
+        return _FUNCTION.format(second)
+    if second == "main":
+        return _FIRST_WORDS["main"]
+    if first in _FIRST_WORDS:
+        return _FIRST_WORDS[first]
+    return _return(m) or _print(m) or _do(m)
 
 
-def _clause(token: Token, line: list[Token], after: list[Token]) -> str | None:
+def _return(m: Mistake) -> str | None:
+    """`return`, `return x + 1`, `break`, `end if`: with what has to be removed."""
+    words = [word for word in m.line[-2:] if word in FOREIGN_STATEMENTS]
+    first = m.statement[0] if m.statement[0] in FOREIGN_STATEMENTS else words[0] if words else None
+    if first is None:
+        return None
+    whole = text_of(until(m.statement, *_EDGES))
+    help = FOREIGN_STATEMENTS[first]
+    if first == "return" and whole.startswith("return "):
+        return f"remove `{whole}`: programs return nothing, segments write the outputs in their heads"
+    if help.startswith("remove it") and whole.startswith(f"{first} ") and m.statement[0] == first:
+        return help.replace("remove it", f"remove `{whole}`", 1)
+    return help
+
+
+def _print(m: Mistake) -> str | None:
+    """`print x`, `print "a", x`, `print *, x`, `write(*,*) x`, `echo x`."""
+    if m.statement[0] not in _PRINTS:
+        return None
+    values = [one for one in m.statement[1:] if one.type not in _EDGES]
+    while values and (values[0].type in ("LPAR", "RPAR", "STAR", "COMMA") and "*" in values):
+        values = values[1:]
+    while values and values[0].type in ("RPAR", "COMMA"):
+        values = values[1:]
+    values = values if "LPAR" in [one.type for one in values] else until(values, "RPAR")
+    if not values or values[0].type not in {*_VALUE, "MINUS"}:
+        return None
+    return f"write the values between parentheses:  print({text_of(values)})"
+
+
+def _condition_behind(m: Mistake) -> str | None:
+    """`print(1) if a > b`."""
+    kinds = [one.type for one in m.statement]
+    place = kinds.index("IF") if "IF" in kinds else 0
+    if not place or kinds[place - 1] == "ELSE" or "LBRACE" not in m.accepted:
+        return None
+    condition = text_of(until(m.statement[place + 1 :], *_EDGES))
+    return f"a condition stands before what it decides:  if {condition} {{ {text_of(m.statement[:place])} }}"
+
+
+def _do(m: Mistake) -> str | None:
+    """`do { … } while (a);`, `do i = 1, 10`, `do k = 0, n`."""
+    if m.statement[0] != "do":
+        return None
+    kinds = [one.type for one in m.statement]
+    if kinds[1:3] == ["NAME", "EQUAL"] and "COMMA" in kinds:
+        comma = kinds.index("COMMA")
+        last = text_of(until(m.statement[comma + 1 :], "COMMA", *_EDGES))
+        lower = text_of(m.statement[3:comma])
+        head = f"for {m.statement[1]} in {lower} .. {last} + 1"
+        return f"write `for`, and the bound that is not reached:  {head} {{ … }}"
+    return "a loop has its condition before its block:  while a > b max 1000 { … }"
+
+
+def _clause(m: Mistake) -> str | None:
     """`unless a > b {`, `until (a > b) {`, `repeat 3 {`, `elsif a > b {`."""
-    place = max((place for place, one in enumerate(line) if one in _CLAUSES), default=-1)
-    given = text_of(_until([*line[place + 1 :], token, *after], "LBRACE"))
-    if place < 0 or (place < len(line) - 2 and not given.startswith("(")):
+    place = max((place for place, one in enumerate(m.line) if one in _CLAUSES), default=-1)
+    given = text_of(until([*m.line[place + 1 :], m.token, *m.after], *_EDGES))
+    if place < 0 or (place < len(m.line) - 2 and not given.startswith("(")):
         return None
+    given = re.split(r" max\b| times\b| do\b", given)[0]
     if not given:
-        return "a loop has its condition before its block:  while a > b max 1000"
-    return _CLAUSES[line[place]].format(given.removeprefix("(").removesuffix(")"))
+        return "a loop has its condition before its block:  while a > b max 1000 { … }"
+    inner = given[1:-1] if given.startswith("(") and given.endswith(")") else given
+    return _CLAUSES[m.line[place]].format(inner)
 
 
-def _block(token: Token, accepted: set[str], after: list[Token]) -> str | None:
-    """`if a > b then {`, `while a > b do`."""
-    if token not in ("then", "do") or "LBRACE" not in accepted:
+def _block(m: Mistake) -> str | None:
+    """`if a > b then {`, `while a > b do`, `PARALLEL (P) {`, `PARALLEL for …`, `program p() {`."""
+    if "LBRACE" not in m.accepted:
         return None
-    if after and after[0].type == "LBRACE":
-        return f"a block begins with its `{{`: remove `{token}`"
-    return f"a block stands between `{{` and `}}`: write `{{` instead of `{token}`, and `}}` behind the block"
+    if m.token in ("then", "do"):
+        if m.after and m.after[0].type == "LBRACE":
+            return f"a block begins with its `{{`: remove `{m.token}`"
+        instead = f"write `{{` instead of `{m.token}`, and `}}` behind the block"
+        return f"a block stands between `{{` and `}}`: {instead}"
+    if m.token.type == "SEMICOLON" and m.after and m.after[0].type == "LBRACE":
+        return "a block follows its head at once: remove the `;`"
+    if m.line[-1].type == "PARALLEL" and "LBRACE" in [one.type for one in m.after[:3]]:
+        names = [one for one in (m.token, *m.after[:1]) if one.type == "NAME"]
+        return f"a partition stands behind `over`:  PARALLEL over {names[0]} {{ … }}" if names else None
+    if m.line[-1].type == "PARALLEL" and m.token.type in ("FOR", "WHILE", "IF"):
+        return f"write the block of PARALLEL inside:  {m.token} … {{ PARALLEL {{ … }} }}"
+    if [one.type for one in m.line[-2:]] == ["PROGRAM", "NAME"] and m.token.type == "LPAR":
+        return f"a program has no inputs but parameters:  program {m.line[-1]} {{"
+    return None
 
 
-def _loop(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
-    """`for (k in 0 .. 3)`, `for k = 0 .. 3`, `for k in N`, `for k in range(N)`, `0 ... 3`."""
-    kinds = [one.type for one in line]
+def _loop(m: Mistake) -> str | None:
+    """`for (k in 0 .. 3)`, `for k = 0 .. 3`, `for k in N`, `for k in range(N)`, `0 ... 3`, `0 to 3`."""
+    kinds, line, token = m.kinds, m.line, m.token
     if token.type == "LPAR" and kinds[-1:] == ["FOR"]:
-        return "a loop has no parentheses:  for k in 0 .. 4"
+        return "a loop has no parentheses:  for k in 0 .. 4 { … }"
     if token.type == "EQUAL" and kinds[-2:] == ["FOR", "NAME"]:
-        plain = [one.type for one in after[1:4:2]] == ["RANGE", "LBRACE"]
-        bounds = text_of(after[:3]) if plain else "0 .. 3"
+        bounds = _two_bounds(until(m.after, "LBRACE", "STRAY")) or "0 .. 3"
         return f"write `in` instead of `=`:  for {line[-1]} in {bounds}"
-    if "FOR" not in kinds:
-        return None
-    start = len(kinds) - 1 - kinds[::-1].index("FOR")
+    return _range(m, len(kinds) - 1 - kinds[::-1].index("FOR")) if "FOR" in kinds else None
+
+
+def _range(m: Mistake, start: int) -> str | None:
+    """`0 ... 3`, `0 to 3`, `0 .. = 3`, `(0 .. 3)`, `0 .. 10, 2`, behind the `for` at a place of the line."""
+    kinds, line, token = m.kinds, m.line, m.token
     counter = line[start + 1] if len(line) > start + 1 else "k"
-    if token in ("step", "by", ",") and "INFLIGHT" in accepted:
-        step, name = after[0] if after else "2", "j" if counter == "i" else "i"
+    if token in ("step", "by", ",") and "INFLIGHT" in m.accepted:
+        step, name = m.after[0] if m.after else "2", "j" if counter == "i" else "i"
         return (
             f"loops count by 1: shorten the range, and multiply in the body:  let {name} = {step} * {counter}"
         )
     if token.type == "RANGE" and "LPAR" in kinds[start:]:
         return f"a range has no parentheses:  for {counter} in 0 .. 4"
-    if "RANGE" not in accepted:
-        return None
-    if token.type in ("DOT", "ELLIPSIS"):
+    head = until([*line[start + 3 :], token, *m.after], "LBRACE")
+    if token.type == "EQUAL" and kinds[-1] == "RANGE":
+        lower, upper = text_of(line[start + 3 : -1]), text_of(until(m.after, "LBRACE"))
+        return f"the upper bound is not reached:  for {counter} in {lower} .. {upper} + 1"
+    if token in ("to", "until", "upto", "downto") and "RANGE" in m.accepted:
+        bounds = _two_bounds(head) or "0 .. 4"
+        return (
+            f"write two dots instead of `{token}`; the upper bound is not reached:  for {counter} in {bounds}"
+        )
+    if token.type in ("DOT", "ELLIPSIS") and "RANGE" in m.accepted:
         return "the bounds of a loop have two dots between them:  0 .. 4"
-    if token.type == "LBRACE" and kinds[start + 1 : start + 3] == ["NAME", "IN"]:
+    if token.type == "LBRACE" and "RANGE" in m.accepted and kinds[start + 1 : start + 3] == ["NAME", "IN"]:
         return f"a loop has two bounds:  for {line[start + 1]} in {_bounds(line[start + 3 :])}"
     return None
+
+
+def _two_bounds(tokens: list[Token]) -> str | None:
+    """Write two bounds with two dots between them, whatever stands there now."""
+    apart = [
+        place for place, one in enumerate(tokens) if one in ("to", "until", "upto", ",", "..", "...", ":")
+    ]
+    if not apart or not tokens[apart[0] + 1 :]:
+        return None
+    upper = until(tokens[apart[0] + 1 :], "COMMA", "STRAY", "SEMICOLON")
+    return f"{text_of(tokens[: apart[0]])} .. {text_of(upper)}"
 
 
 def _bounds(tokens: list[Token]) -> str:
@@ -135,49 +287,245 @@ def _bounds(tokens: list[Token]) -> str:
     return f"0 .. {text_of(tokens)}"
 
 
-def _call(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
-    """`print 1`, `num(1) => c`, `print(1))`, `thread A num(1)`, `thread.A num(1)`."""
-    before = line[-1]
-    if token.type == "EQUAL" and after and after[0].type == "MORETHAN" and after[0].column == _end(token):
+def _colon(m: Mistake) -> str:
+    """Say what is written instead of a colon, by what stands around it."""
+    line, kinds = m.line, m.kinds
+    if m.accepted == {"EQUAL", "NAME"}:
+        return "an option gets its value by `=`"
+    if kinds[-2:-1] and line[-2] in ("let", "var", "param"):
+        return _typed_name(m)
+    if "SEGMENT" in kinds and kinds[-1] == "NAME" and m.after:
+        type = FOREIGN_TYPES.get(m.after[0], m.after[0])
+        return f"the type stands before the name:  {type} {line[-1]}"
+    if "FOR" in kinds and "RANGE" in m.accepted:
+        start = len(kinds) - 1 - kinds[::-1].index("FOR")
+        head = line[start + 3 :]
+        last = _two_bounds([*head, m.token, *until(m.after, "LBRACE")]) if m.after else None
+        return f"a range is written with two dots:  for {line[start + 1]} in {last or _bounds(head)} {{ … }}"
+    if any(kind in ("FOR", "WHILE", "IF", "ELSE", "PROGRAM", "PARALLEL") for kind in kinds):
+        return "a block stands between `{` and `}`, without a `:`"
+    return _colon_of_statement(m)
+
+
+def _colon_of_statement(m: Mistake) -> str:
+    """`integer :: n = 3`, `std::print(1)`, `n := 3`, `f(seed: 3)`, `thread_A: f(3)`."""
+    line, kinds = m.line, m.kinds
+    if m.token == "::" and line and line[0] in FOREIGN_TYPES and m.after:
+        return f"a new value is named with `let`:  let {text_of(m.after)}"
+    if m.token == "::":
+        return f"modules of an import are called with a dot:  {line[-1]}.{m.after[0] if m.after else 'name'}"
+    if m.after and m.after[0].type == "EQUAL" and m.after[0].column == end_of(m.token):
+        value = text_of(m.after[1:])
+        return f"write  let {line[-1]} = {value}  for a new name, {line[-1]} = {value}  for a variable"
+    if kinds.count("LPAR") > kinds.count("RPAR") and kinds[-1] == "NAME" and m.after:
+        return f"an input is given by its name with `=`:  {line[-1]} = {until(m.after, 'COMMA', 'RPAR')[0]}"
+    if "REDUCE" in kinds:
+        return "name what the partitions give together, then the operation:  -> own reduce total(sum)"
+    if m.statement[1:2] == [m.token] and m.after and m.after[0].type == "NAME":
+        return f"a thread's label has no `:`:  {line[-1]} {text_of(m.after)}"
+    return "remove it; it is allowed only in strings and comments"
+
+
+def _typed_name(m: Mistake) -> str:
+    """`let n: i64 = 3`, `var n: i64 = 3`, `param N: i64 = 4`."""
+    word, name = m.line[-2], m.line[-1]
+    kinds = [one.type for one in m.after]
+    value = text_of(until(m.after[kinds.index("EQUAL") + 1 :], *_EDGES)) if "EQUAL" in kinds else ""
+    if word == "let":
+        return f"a `let` has the type of its value:  let {name} = {value or '0'}"
+    type = text_of(until(m.after, "EQUAL", *_EDGES)) or "i64"
+    given = f" = {value}" if value else ""
+    return f"the type stands before the name:  {word} {FOREIGN_TYPES.get(type, type)} {name}{given}"
+
+
+def _call(m: Mistake) -> str | None:
+    """`num(1) => c`, `num(1) - > c`, `x <- num(1)`, `thread A num(1)`, `random -> x`, `f(1) -> (x)`."""
+    token, after, before = m.token, m.after, m.line[-1]
+    next_mark = after[0] if after else None
+    if token.type in ("EQUAL", "MINUS") and next_mark is not None and next_mark.type == "MORETHAN":
         return f"the outputs of a call stand after an arrow:  -> {after[1] if len(after) > 1 else 'x'}"
-    if before == "print" and token.type in _VALUE - {"NAME"} and "LPAR" in accepted:
-        return f"write the values between parentheses:  print({token})"
-    if len(line) > 1 and line[-2] == "print" and before.type == "NAME" and "LPAR" in accepted:
-        return f"write the values between parentheses:  print({before})"
-    if token.type == "NAME" and after and after[0].type == "LPAR" and "LPAR" in accepted:
-        parts = [one for one in line[-3:] if one.type != "DOT"][-2:]
-        if [one.type for one in parts] == ["NAME", "NAME"]:
+    if token.type == "LESSTHAN" and next_mark == "-" and len(after) > 1 and before.type == "NAME":
+        return f"the outputs of a call stand behind it:  {text_of(until(after[1:], *_EDGES))} -> {before}"
+    if token.type == "ARROW" and "LPAR" in m.accepted and before.type == "NAME":
+        return f"a call has parentheses, with inputs or without:  {before}() {text_of([token, *after])}"
+    if before.type == "ARROW" and token.type == "LPAR":
+        return f"outputs have no parentheses:  -> {text_of(until(after, 'RPAR'))}"
+    if token.type == "LSQB" and m.kinds[-2:] == ["ARROW", "NAME"] and before in TYPES:
+        shape = text_of(until(after, "RSQB"))
+        name = next(iter(after[len(until(after, "RSQB")) + 1 :]), "x")
+        return f"outputs are names only; what they are is declared before:  var {before}[{shape}] {name}"
+    if token.type == "LSQB" and "AT" in m.kinds[-2:]:
+        return f"axes stand in parentheses:  @ {before}({text_of(until(after, 'RSQB'))})"
+    return _label(m)
+
+
+def _label(m: Mistake) -> str | None:
+    """`thread A num(1)`, `thread.A num(1)`, `thread_A thread_B num(1)`, `@thread_A num(1)`, `print` alone."""
+    token, after = m.token, m.after
+    if token.type == "AT" and "LET" in m.accepted and len(after) > 1:
+        return f"a thread's label has no `@`:  {text_of(after)}"
+    if token.type == "NAME" and after and after[0].type == "LPAR" and "LPAR" in m.accepted:
+        parts = [one for one in m.line[-3:] if one.type != "DOT"][-2:]
+        if [one.type for one in parts] == ["NAME", "NAME"] and parts[0] in ("thread", "Thread", "THREAD"):
             return f"a label is one word:  {'_'.join(parts)} {token}(…)"
+        if [one.type for one in parts] == ["NAME", "NAME"]:
+            return f"a call has one label:  {parts[1]} {token}(…)"
+    alone = len(m.statement) == 1 and token.line != m.line[-1].line and m.kinds[-1] == "NAME"
+    if alone and m.accepted >= {"LPAR", "DOT", "EQUAL", "NAME"}:
+        return f"a call has parentheses, with inputs or without:  {m.line[-1]}()"
     return None
 
 
-def _dashed_name(token: Token, line: list[Token], after: list[Token]) -> str | None:
+def _dashed_name(m: Mistake) -> str | None:
     """`thread-A num(1)`, `threads thread-A, thread-B`, `queue thread-A = 3`."""
+    token, after, line = m.token, m.after, m.line
     before = line[-1]
     if token.type != "MINUS" or before.type != "NAME" or not after or after[0].type not in ("NAME", "INT"):
         return None
-    joined = _end(before) == token.column and _end(token) == after[0].column
+    joined = end_of(before) == token.column and end_of(token) == after[0].column
     around = [*(one.type for one in line[-2:-1]), *(one.type for one in after[1:2])]
     if joined and ("NAME" in around or line[0].type == "THREADS"):
         return f"names have no `-`:  {before}_{after[0]}"
     return None
 
 
-def _declaration(token: Token, line: list[Token], accepted: set[str], after: list[Token]) -> str | None:
-    """`float q = 3`, `var f64 q[N]`, `f64[N] q`."""
-    kinds = [one.type for one in line]
-    if token.type == "EQUAL" and kinds[-2:] == ["NAME", "NAME"] and line[-2] in _FOREIGN_TYPES:
-        return f"a new value is named with `let`:  let {line[-1]} = {text_of(after) if after else '…'}"
-    if token.type != "LSQB":
+def _declaration(m: Mistake) -> str | None:
+    """`float q = 3`, `const q = 3`, `int q;`, `var q = 3`, `let i64 q = 3`, `let a, b = 3, 4`, `f64[N] q`."""
+    token, line, kinds, after = m.token, m.line, m.kinds, m.after
+    value = text_of(until(after, *_EDGES))
+    if token.type == "EQUAL" and kinds[-2:] == ["VAR", "NAME"]:
+        return f"a variable is declared with its type:  var {_type_of(after)} {line[-1]} = {value or '0'}"
+    if token.type == "EQUAL" and kinds[-2:] == ["PARAM", "NAME"]:
+        return f"a parameter is declared with its type:  param {_type_of(after)} {line[-1]} = {value or '0'}"
+    if token.type == "NAME" and kinds[-2:] == ["LET", "NAME"] and after[:1] == ["="]:
+        return f"a `let` has the type of its value:  let {token} = {text_of(until(after[1:], *_EDGES))}"
+    if token.type == "COMMA" and kinds[-2:] == ["LET", "NAME"]:
+        return f"one `let` names one value:  let {line[-1]} = 0   let {after[0] if after else 'b'} = 0"
+    if token.type == "EQUAL" and kinds[-2:] == ["NAME", "NAME"] and line[-2] in {*FOREIGN_TYPES, *_DECLARES}:
+        return f"a new value is named with `let`:  let {line[-1]} = {value or '…'}"
+    return _uninitialised(m) or _array(m)
+
+
+def _item(m: Mistake) -> str | None:
+    """`const N = 4` and `int N = 4` in the file, `partition P(4)`, `program "p"`, `segment f(x)`, `a t`."""
+    kinds, token, after = m.kinds, m.token, m.after
+    words = [one for one in m.statement if one.type == "NAME"]
+    if {"PARAM", "PROGRAM"} <= m.accepted and "EQUAL" in (types := [one.type for one in m.statement]):
+        place = types.index("EQUAL")
+        name, value = m.statement[place - 1], m.statement[place + 1 :]
+        declared = f"param {_type_of(value)} {name} = {text_of(value) or '0'}"
+        return f"what the whole file knows is a parameter:  {declared}"
+    if "AS" in m.accepted and kinds[-2:] == ["IMPORT", "STRING"] and token.type == "NAME" and words:
+        return f"a file's name in the program stands behind `as`:  import {m.line[-1]} as {words[-1]}"
+    if kinds[-2:] == ["PARTITION", "NAME"] and token.type == "LPAR":
+        return (
+            f"a partition gets its number by `=`:  partition {m.line[-1]} = {text_of(until(after, 'RPAR'))}"
+        )
+    if kinds[-1:] == ["PROGRAM"] and token.type == "STRING":
+        return f"a program's name has no quotes:  program {re.sub(r'[^A-Za-z_0-9]', '_', token[1:-1])} {{"
+    if "SEGMENT" in kinds and token.type in ("RPAR", "COMMA") and kinds[-1:] == ["NAME"]:
+        return f"inputs and outputs of a segment have types before their names:  i64 {m.line[-1]}"
+    if "SEGMENT" in kinds and kinds[-1:] == ["ARROW"] and token.type == "NAME":
+        named = text_of(until([token, *after], "LBRACE")).strip()
+        return f"outputs of a segment stand in parentheses:  -> ({named if ' ' in named else named + ' b'})"
+    return None
+
+
+def _uninitialised(m: Mistake) -> str | None:
+    """`int n;` and `real*8 x`."""
+    words = until(m.statement, "SEMICOLON", "RBRACE")
+    if not words or words[0] not in FOREIGN_TYPES or "LPAR" not in m.accepted:
         return None
-    shape = text_of(_until(after, "RSQB"))
+    type = FOREIGN_TYPES[words[0]]
+    zero = {"bool": "false", "string": '""', "f64": "0.0", "f32": "0.0"}.get(type, "0")
+    if [one.type for one in words] in (["NAME", "NAME"], ["NAME", "STAR", "INT", "NAME"]):
+        return f"a variable is declared with `var`:  var {type} {words[-1]} = {zero}"
+    return None
+
+
+def _array(m: Mistake) -> str | None:
+    """`var f64 q[N]`, `var f64 q(N)`, `f64[N] q`, `double q[N]`."""
+    token, line, kinds = m.token, m.line, m.kinds
+    if token.type not in ("LSQB", "LPAR"):
+        return None
+    close = "RSQB" if token.type == "LSQB" else "RPAR"
+    shape = text_of(until(m.after, close))
     if kinds[-3:] == ["VAR", "NAME", "NAME"]:
         return f"the extents stand after the type:  var {line[-2]}[{shape}] {line[-1]}"
-    if line[-1] in _TYPES and "LPAR" in accepted:
-        rest = after[len(_until(after, "RSQB")) + 1 :]
+    if token.type == "LSQB" and kinds[-2:] == ["NAME", "NAME"] and line[-2] in FOREIGN_TYPES:
+        return f"an array is declared with `var`:  var {FOREIGN_TYPES[line[-2]]}[{shape}] {line[-1]}"
+    if token.type == "LSQB" and line[-1] in FOREIGN_TYPES and "LPAR" in m.accepted:
+        rest = m.after[len(until(m.after, close)) + 1 :]
         name = rest[0] if rest and rest[0].type == "NAME" else "x"
-        return f"an array is declared with `var`:  var {line[-1]}[{shape}] {name}"
+        return f"an array is declared with `var`:  var {FOREIGN_TYPES[line[-1]]}[{shape}] {name}"
     return None
+
+
+def _assignment(m: Mistake) -> str | None:
+    """`n += 1`, `n++`, `++n`, `a, b = b, a`, `max = 10` of a loop, `let a = b = 3`."""
+    token, line, after = m.token, m.line, m.after
+    kinds = [one.type for one in m.statement]
+    marks = ("PLUS", "MINUS", "STAR", "SLASH", "PERCENT")
+    if token.type in marks and kinds[1:3] == [token.type, "EQUAL"] and kinds[0] == "NAME":
+        name, value = m.statement[0], text_of(until(m.statement[3:], *_EDGES))
+        return f"write the name again:  {name} = {name} {token} {value or '1'}"
+    if token.type in ("PLUS", "MINUS") and after[:1] == [token]:
+        names = [one for one in m.statement if one.type == "NAME"]
+        return f"write the name again:  {names[0]} = {names[0]} {token} 1" if names else None
+    if kinds[:4] == ["NAME", "COMMA", "NAME", "EQUAL"] and token.type == "COMMA":
+        first, second = m.statement[0], m.statement[2]
+        if [str(one) for one in m.statement[4:7]] == [second, ",", first]:
+            return f"two tags change places by:  swap({first}, {second})"
+        return f"write one assignment for each name:  {first} = 0   {second} = 0"
+    if token.type == "EQUAL" and line[-1].type in ("MAX", "INFLIGHT") and len(line) > 1 and after:
+        return f"write the number behind the word:  {line[-1]} {after[0]}"
+    if token.type == "EQUAL" and "LET" in m.kinds and "EQUAL" in m.kinds:
+        return "one statement names one value:  let b = 3   let a = b"
+    return None
+
+
+def _string(m: Mistake) -> str | None:
+    """`f"n = {N}"`, `r"a"`, three quotes."""
+    if m.token.type != "STRING":
+        return None
+    before = m.line[-1]
+    joined = end_of(before) == m.token.column
+    if joined and before in ("f", "F"):
+        parts = re.split(r"\{([^{}:!]+)[^{}]*\}", m.token[1:-1])
+        shown = [part if place % 2 else f'"{part}"' for place, part in enumerate(parts) if part]
+        return f"texts and values are joined by `+`:  {' + '.join(shown)}"
+    if joined and before.type == "NAME" and len(before) <= 2:
+        return f"remove the `{before}` before the string"
+    if joined and before.type == "STRING":
+        return "a string has one quote on each side"
+    return None
+
+
+def _marks(m: Mistake) -> str | None:
+    """Numbers and operators of other languages."""
+    before = m.line[-1]
+    return split_number(m.token, before, m.after) or operator_help(m.token, m.line, m.after)
+
+
+def _type_of(value: Sequence[Token]) -> str:
+    """Guess the type of a value from its first token."""
+    return _LITERALS.get(value[0].type, "i64") if value else "i64"
+
+
+_RULES: tuple[Callable[[Mistake], str | None], ...] = (
+    _first_word,
+    _clause,
+    _condition_behind,
+    _block,
+    _loop,
+    _call,
+    _dashed_name,
+    _declaration,
+    _item,
+    _assignment,
+    _string,
+    _marks,
+)
 
 
 def closes_nothing(token: Token, opened: Token | None, accepted: Collection[str]) -> bool:
@@ -185,21 +533,3 @@ def closes_nothing(token: Token, opened: Token | None, accepted: Collection[str]
     if token.type not in ("RPAR", "RSQB") or token.type in accepted:
         return False
     return opened is None or (opened.type == "LBRACE" and not {"RBRACE", "COMMA"} <= set(accepted))
-
-
-def text_of(tokens: Sequence[Token]) -> str:
-    """Write tokens of one line with the blanks that they have between them."""
-    text, last = "", None
-    for token in tokens:
-        text += " " * ((token.column or 1) - _end(last) if last is not None else 0) + token
-        last = token
-    return text
-
-
-def _until(tokens: list[Token], kind: str) -> list[Token]:
-    kinds = [token.type for token in tokens]
-    return tokens[: kinds.index(kind)] if kind in kinds else tokens
-
-
-def _end(token: Token) -> int:
-    return token.end_column or (token.column or 1) + len(token)

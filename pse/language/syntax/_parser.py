@@ -158,6 +158,7 @@ class Recovery:
         self.machine: InteractiveParser = grammar().parse_interactive(start="program")
         self.diagnostics: list[Diagnostic] = []
         self._failed_at = -1  # index of the last token that did not fit after a panic
+        self._opened = 0  # opening braces that stand for missing ones
         self._forgiven = 0  # closing braces that a wrong item inside a block leaves over
 
     def run(self) -> syntax.Program | None:
@@ -235,19 +236,39 @@ class Recovery:
         token = self.tokens[index]
         if token.type == "BADNUMBER" and self._fits([_like(token, "INT")], index + 1):
             return self._feed([_like(token, "INT")], index + 1)
+        if (behind := self._behind_brackets(index)) is not None:
+            return behind
         fitting = self._accepted()
-        for kind in (kind for kind in _INSERTS if kind in fitting):
-            if self._fits([_like(token, kind)], index):
-                return self._feed([_like(token, kind)], index)
+        if token.type == "COMMA":
+            fitting.discard("LPAR")  # `a, b = b, a` is no call.
+        if (before := self._missing(fitting, index, index)) is not None:
+            return before
         if closing := self._closing_instead(index):
             return self._feed([_like(token, closing)], index + 1)
         if token.type in ("LBRACE", "RBRACE"):
             return None  # Without its brace a block would end somewhere else.
         if self._fits([], index + 1):
             return index + 1
+        return self._missing(fitting, index, index + 1)
+
+    def _missing(self, fitting: set[str], index: int, after: int) -> int | None:
+        """Feed a token at `index` with which the text goes on well at `after`."""
         for kind in (kind for kind in _INSERTS if kind in fitting):
-            if self._fits([_like(token, kind)], index + 1):
-                return self._feed([_like(token, kind)], index + 1)
+            instead = [_like(self.tokens[index], kind)]
+            if self._fits(instead, after):
+                self._opened += kind == "LBRACE"
+                return self._feed(instead, after)
+        return None
+
+    def _behind_brackets(self, index: int) -> int | None:
+        """Drop an index, or take a list for a value: where the text goes on well behind the brackets."""
+        if self.tokens[index].type != "LSQB":
+            return None
+        kinds = [token.type for token in self.tokens[index:]]
+        behind = index + kinds.index("RSQB") + 1 if "RSQB" in kinds else len(self.tokens)
+        for instead in ([], [_like(self.tokens[index], "NAME")]):
+            if behind < len(self.tokens) and self._fits(instead, behind):
+                return self._feed(instead, behind)
         return None
 
     def _feed(self, tokens: list[Token], index: int) -> int:
@@ -273,7 +294,7 @@ class Recovery:
     def _panic(self, index: int) -> int:
         """Drop the open statement; give the index of the next token that can begin one."""
         self._unwind()
-        again = index == self._failed_at
+        again = index == self._failed_at or self._ends_block(index)
         self._failed_at = index
         for found in range(index + again, len(self.tokens)):
             token = self.tokens[found]
@@ -282,6 +303,11 @@ class Recovery:
             if token.type in ("$END", "RBRACE") or self._begins(found):
                 return found
         return len(self.tokens) - 1
+
+    def _ends_block(self, index: int) -> bool:
+        """Whether a token is the second word of `end if` or `end for`."""
+        end, token = self.tokens[index - 1], self.tokens[index]
+        return end == "end" and end.line == token.line and token.type in ("IF", "FOR", "WHILE", "PROGRAM")
 
     def _begins(self, index: int) -> bool:
         """Say whether a token can begin a statement, an item or an option where the machine stands."""
@@ -397,7 +423,8 @@ class Recovery:
         """The text ends too early: an unclosed block is one mistake, however many blocks it leaves open."""
         bracket = self._open_bracket()
         if opened is not None and bracket is opened:
-            if not any(token.type == "BADSTRING" and "}" in token for token in self.tokens):
+            hidden = any(token.type == "BADSTRING" and "}" in token for token in self.tokens)
+            if not hidden and not self._opened:
                 self.diagnostics.append(syntax_errors.unclosed(opened))
         else:
             self._report(index)

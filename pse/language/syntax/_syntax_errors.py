@@ -19,7 +19,7 @@ from pse.language.syntax._lexer import (
     BINARY_OPERATORS,
     COMPARISONS,
 )
-from pse.language.syntax._words import CHOICE, PROGRAM_KEYWORDS, RESERVED
+from pse.language.syntax._words import PROGRAM_KEYWORDS, RESERVED
 from pse.language.types._options import read_size
 from pse.text import list_text, nearest_word
 
@@ -54,15 +54,6 @@ _SPELLING = {
 _CLOSED_BY = {"LPAR": ("RPAR", "`)`"), "LSQB": ("RSQB", "`]`"), "LBRACE": ("RBRACE", "`}`")}
 ITEM_STARTS = {"COVEN", "IMPORT", "PARAM", "PARTITION", "THREADS", "OPTIONS", "SEGMENT", "PROGRAM"}
 """What begins an item of a file."""
-_HINTS = {
-    "&&": "write `and`",
-    "||": "write `or`",
-    "!": "write `not`",
-    "^": "a power is written `**`",
-    "?": CHOICE,
-    "'": 'strings are written in double quotes: "…"',
-}
-_STRAY = "remove it; it is allowed only in strings and comments"
 
 
 def unexpected(
@@ -73,29 +64,14 @@ def unexpected(
     ahead: Sequence[Token] = (),
 ) -> Diagnostic:
     """Report a token that does not fit between others, where the bracket `opened` is open."""
-    from pse.language.syntax._other_languages import (
-        closes_nothing,
-        colon_help,
-        number_help,
-    )  # Ranks have no use for it.
+    from pse.language.syntax._other_languages import closes_nothing, stray_help  # Ranks have no use for it.
 
     span, before = span_of(token), behind[-1] if behind else None
     if token.type == "STRAY":
-        letter = "names have letters from a to z, digits and `_`" if token[0].isalpha() else _STRAY
-        hint = next((text for mark, text in _HINTS.items() if token.startswith(mark)), letter)
-        hint = colon_help(behind, set(accepted)) if token.startswith(":") else hint
+        hint = stray_help(token, behind, set(accepted), ahead)
         return error_at("E0001", f"unexpected character `{_short(token)}`", span, help=hint)
-    if token.type == "BADSTRING":
-        return error_at(
-            "E0002", "this string has no closing quote on its line", span, help='close it with `"`'
-        )
-    if token.type == "BADESCAPE":
-        escape = next(pair for pair in re.findall(r"\\.", token) if pair[1] not in 'nt"\\')
-        help = 'a string can have \\n, \\t, \\" and \\\\; write a backslash as \\\\'
-        return error_at("E0015", f"strings have no escape `{escape}`", span, help=help)
-    if token.type == "BADNUMBER":
-        message = f"`{_short(token)}` is neither a number nor a name"
-        return error_at("E0003", message, span, help=number_help(token))
+    if found := _malformed(token, span):
+        return found
     if token == "threads" and set(accepted) >= _ITEM:
         help = "name the threads:  threads thread_A, thread_B"
         return error_at("E0004", "expected a name after `threads`", span, help=help)
@@ -124,6 +100,27 @@ def unexpected(
     return error_at("E0004", message, span, notes=notes, help=help)
 
 
+def _malformed(token: Token, span: Span) -> Diagnostic | None:
+    """Report a token that fits nowhere."""
+    from pse.language.syntax._foreign_marks import number_help  # Ranks have no use for it.
+
+    if token.type == "BADCOMMENT":
+        help = "begin each line of it with `//`, and remove the `/*` and `*/`"
+        return error_at("E0004", "a comment ends with its line", span, help=help)
+    if token.type == "BADSTRING":
+        return error_at(
+            "E0002", "this string has no closing quote on its line", span, help='close it with `"`'
+        )
+    if token.type == "BADESCAPE":
+        escape = next(pair for pair in re.findall(r"\\.", token) if pair[1] not in 'nt"\\')
+        help = 'a string can have \\n, \\t, \\" and \\\\; write a backslash as \\\\'
+        return error_at("E0015", f"strings have no escape `{escape}`", span, help=help)
+    if token.type == "BADNUMBER":
+        message = f"`{_short(token)}` is neither a number nor a name"
+        return error_at("E0003", message, span, help=number_help(token))
+    return None
+
+
 def _found(token: Token) -> str:
     return "the end of the file" if token.type == "$END" else f"`{_short(token)}`"
 
@@ -141,7 +138,8 @@ def _hint(
 
     before = behind[-1] if behind else None
     found = _by_neighbours(token, behind[-2:], set(accepted), ahead)
-    if found := found or other_language(token, behind, set(accepted), ahead):
+    found = found or other_language(token, behind, set(accepted), ahead)
+    if found := found or _by_number(token, before, set(accepted), ahead):
         return found
     for near in (token, before):
         if near is not None and near.type == "NAME" and (meant := _near_keyword(near)):
@@ -209,13 +207,12 @@ def _by_neighbours(
         return "options have no comma between them: remove the `,`"
     if token.type == "IN" and first is not None and first.lower() == "for":
         return "did you mean `for`?"
-    return _by_number(token, before, accepted, following)
+    return None
 
 
-def _by_number(
-    token: Token, before: Token | None, accepted: set[str], following: Sequence[str]
-) -> str | None:
+def _by_number(token: Token, before: Token | None, accepted: set[str], ahead: Sequence[Token]) -> str | None:
     """Recognise reals without digits on both sides of the point."""
+    following = [str(one) for one in ahead if one.line == token.line]
     if token.type == "DOT" and before is not None and before.type == "INT" and "RANGE" not in accepted:
         return f"a real number has digits behind the point:  {before}.0"
     if token.type == "DOT" and accepted >= _EXPRESSION and following and following[0].isdigit():

@@ -19,12 +19,6 @@ KEYWORDS = {"program": PROGRAM_KEYWORDS, "directive": DIRECTIVE_KEYWORDS}
 RESERVED = PROGRAM_KEYWORDS | DIRECTIVE_KEYWORDS
 """What can't be the name of a module."""
 
-_DECIDES = "remove it, and let the loop's condition or an `if` in it decide"
-FOREIGN_STATEMENTS = {
-    "return": "remove it: a segment gives what the outputs in its head have at its end",
-    **{word: f"there is no `{word}`: {_DECIDES}" for word in ("break", "continue")},
-}
-"""Statements of other languages, and what programs have in their place."""
 CHOICE = "an `if` chooses between values:  var i64 x = 2   if N > 3 { x = 1 }"
 """What programs have in place of `a ? b : c` and `b if a else c`."""
 
