@@ -8,7 +8,7 @@ from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import region_rows, text_rows
 
 from pse.analysis import analyze, severities_json
-from pse.trace import NONE, Collective, EventType, open as open_trace, pair
+from pse.trace import NONE, Collective, EventType, SendMode, open as open_trace, pair
 from pse.trace.format import high32
 from pse.trace.query import mpi_messages
 
@@ -20,6 +20,7 @@ from mpi4py import MPI
 
 world, data = MPI.COMM_WORLD, np.zeros(4)
 first = world.rank == 0
+ordinary = None if first else world.Irecv(np.empty(4), 0, 6)
 made = [world.Send_init(data, 1, 5) if first else world.Recv_init(data, 0, 5)]
 if hasattr(world, "Psend_init"):
     made.append(world.Psend_init(data, 2, 1, 6) if first else world.Precv_init(data, 2, 0, 6))
@@ -34,6 +35,10 @@ for number, request in enumerate(made):
         request.Pready_list([0])
     request.Wait()
     request.Free()
+if first:
+    world.Send(data, 1, 6)
+else:
+    ordinary.Wait()
 world.Barrier()
 if first:
     for tag in (9, 8):
@@ -208,6 +213,23 @@ def test_cancelled_sends_are_no_messages(tmp_path):
     assert analyze(run).problems == ()
     assert analyze(run).by_region("mpi_latesender") == {"MPI_Recv": [0, 300]}
     assert len(mpi_messages(run)) == 1
+
+
+def test_partitioned_messages_and_others_of_one_tag_are_apart(tmp_path):
+    """The partitioned one was posted first and comes last; between them a probe finds the other one."""
+    program = PlantedWaits(2, [[0, 1]])
+    partitioned = {"flags": SendMode.PARTITIONED}
+    program.call(1, "MPI_Irecv", 1000, 1005, program.post(1000, 0, 0, 7, 1) | partitioned)
+    probed = program.receive(1225, 0, 0, 7) | {"type": EventType.MPI_PROBE}
+    program.call(0, "MPI_Bsend", 1210, 1215, program.send(0, 1211, 1, 0, 7))
+    program.call(1, "MPI_Probe", 1010, 1230, probed)
+    program.call(0, "MPI_Isend", 1750, 1755, program.send(0, 1751, 1, 0, 7, 1, SendMode.PARTITIONED))
+    program.call(1, "MPI_Wait", 1240, 1760, program.receive(1759, 0, 0, 7, 1) | partitioned)
+    program.call(1, "MPI_Recv", 1770, 1775, program.receive(1774, 0, 0, 7))
+    run = program.write(tmp_path / "run")
+    assert analyze(run).by_region("mpi_latesender") == {"MPI_Probe": [0, 200], "MPI_Wait": [0, 510]}
+    messages = mpi_messages(run)
+    assert messages[["sent", "received", "mode"]].tolist() == [(1211, 1774, 0), (1751, 1759, 4)]
 
 
 def test_collective_operations_that_failed_are_left_out(tmp_path):

@@ -17,7 +17,7 @@ E = EventType
 STEP = 10  # ns between events that belong together.
 ROUTINES = (
     *("MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"),
-    *("MPI_Testall", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
+    *("MPI_Testall", "MPI_Probe", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
     *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "MPI_Neighbor_alltoall"),
     *("MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoallw", "solve", "exchange", "halo", "Thread.join"),
 )

@@ -190,6 +190,7 @@ enum pse_send_mode {
     PSE_SEND_MODE_SYNCHRONOUS = 1, /* MPI_Ssend */
     PSE_SEND_MODE_BUFFERED = 2, /* MPI_Bsend */
     PSE_SEND_MODE_READY = 3, /* MPI_Rsend */
+    PSE_SEND_MODE_PARTITIONED = 4, /* MPI_Psend_init: it meets receives of MPI_Precv_init only */
 };
 
 /* Flags of the begins and ends of collective operations. */

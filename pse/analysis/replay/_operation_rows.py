@@ -15,7 +15,7 @@ END_DTYPE = np.dtype(
         ("communicator", "<u4"),  # this process's number for it
         ("sender", "<u4"),  # rank of the job
         ("receiver", "<u4"),  # rank of the job
-        ("tag", "<u4"),
+        ("tag", "<u4"),  # above all tags in the highest bit: the message is partitioned
         ("order", "<u8"),  # the operation with which it takes its place among messages of its kind
         ("call", "<u4"),  # the call that completes it; NONE: not in the trace
         ("path", "<u4"),  # call path of that call
@@ -95,7 +95,8 @@ def _write_ends(ends: Columns, calls: RankCalls, known: Communicators, rows: Arr
     ends["communicator"] = known.number(calls.rank, low32(calls.on[rows]))
     own, other = ("sender", "receiver") if is_send else ("receiver", "sender")
     ends[own], ends[other] = calls.rank, low32(b)
-    ends["tag"], ends["partner"] = high32(b), np.nan
+    partitioned = calls.operations["flags"][rows] == SendMode.PARTITIONED
+    ends["tag"], ends["partner"] = high32(b) | partitioned.astype("<u4") << np.uint32(31), np.nan
 
 
 def move_to_probes(calls: RankCalls, paths: Array, receives: Columns) -> None:
@@ -110,6 +111,7 @@ def move_to_probes(calls: RankCalls, paths: Array, receives: Columns) -> None:
     rows = np.concatenate([probes, np.flatnonzero(calls.types == EventType.MPI_RECEIVE)])
     position = np.concatenate([probes, receives["order"]])
     communicator, kind = low32(calls.on[rows]), calls.operations["b"][rows]
+    communicator[calls.operations["flags"][rows] == SendMode.PARTITIONED] = NONE  # No probe finds these.
     order = np.lexsort((position, kind, communicator))
     is_probe = order < len(probes)
     is_new = np.ones(len(order), bool)  # The first of its kind, or after a receive.

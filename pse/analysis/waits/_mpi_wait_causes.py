@@ -15,7 +15,7 @@ from pse.trace import Collective
 from pse.trace.format import NONE, Array, SendMode
 from pse.trace.query import mpi_collectives, mpi_messages
 
-WAITING = (SendMode.STANDARD, SendMode.SYNCHRONOUS)
+WAITING = (SendMode.STANDARD, SendMode.SYNCHRONOUS, SendMode.PARTITIONED)
 """Modes in which a send may wait for its receive."""
 _AMONG_NEIGHBORS = [kind for kind in Collective if kind.name.startswith("NEIGHBOR_")]
 

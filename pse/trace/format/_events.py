@@ -236,6 +236,7 @@ class SendMode(IntEnum):
     SYNCHRONOUS = 1  # MPI_Ssend
     BUFFERED = 2  # MPI_Bsend
     READY = 3  # MPI_Rsend
+    PARTITIONED = 4  # MPI_Psend_init: it meets receives of MPI_Precv_init only
 
 
 class Collective(IntEnum):

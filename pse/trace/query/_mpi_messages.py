@@ -2,7 +2,7 @@
 
 Events name partners by their rank in a communicator, and communicators by each rank's own number; here both
 are numbers for all ranks.  The nth send to a rank, by communicator and tag, is the nth receive from there
-that was posted.
+that was posted.  Partitioned messages have an order of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.trace.format._events import NONE, CommunicatorFlag, EventType
+from pse.trace.format._events import NONE, CommunicatorFlag, EventType, SendMode
 from pse.trace.format._field_values import Array, high32, low32
 from pse.trace.query._key_matching import match_keys, ordinals
 from pse.trace.store._trace_files import TraceFiles
@@ -30,6 +30,7 @@ MPI_MESSAGE_DTYPE = np.dtype(
         ("mode", "<u2"),  # SendMode
     ]
 )
+_KIND = ("communicator", "sender", "receiver", "tag")
 MPI_COLLECTIVE_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
@@ -179,7 +180,7 @@ def mpi_messages(trace: TraceFiles) -> Array:
     sends = [_ends(trace, known, rank, EventType.MPI_SEND) for rank in trace.ranks]
     receives = [_ends(trace, known, rank, EventType.MPI_RECEIVE) for rank in trace.ranks]
     out, back = (np.concatenate([np.empty(0, MPI_MESSAGE_DTYPE), *ends]) for ends in (sends, receives))
-    kinds = [[end[name] for name in ("communicator", "sender", "receiver", "tag")] for end in (out, back)]
+    kinds = [[*(end[name] for name in _KIND), end["mode"] == SendMode.PARTITIONED] for end in (out, back)]
     posted = np.where(back["posted"] >= 0, back["posted"], back["received"])
     keys = [
         (*columns, ordinals(columns, times)) for columns, times in zip(kinds, (None, posted), strict=True)
@@ -201,8 +202,8 @@ def _ends(trace: TraceFiles, known: Communicators, rank: int, kind: EventType) -
     times = trace.run_times(rank, events["time"])
     ends["sent"], ends["received"] = (times, -1) if is_send else (-1, times)
     ends["posted"] = ends["complete"] = -1
+    ends["mode"] = events["flags"]
     if is_send:
-        ends["mode"] = events["flags"]
         requests = high32(events["c"])
         ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, requests)
         cancelled = high32(trace.select(rank, EventType.MPI_REQUEST_CANCEL)["c"])

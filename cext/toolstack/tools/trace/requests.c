@@ -43,7 +43,8 @@ void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint
 }
 
 /* What a status says of a message: it was received, or a probe found it. */
-static void put_found(uint16_t type, uint64_t at, uint32_t first_partner, const MPI_Status *status)
+static void put_found(uint16_t type, uint16_t mode, uint64_t at, uint32_t first_partner,
+                      const MPI_Status *status)
 {
     MPI_Count bytes = 0;
     if (status->MPI_SOURCE == MPI_PROC_NULL)
@@ -53,7 +54,7 @@ static void put_found(uint16_t type, uint64_t at, uint32_t first_partner, const 
 #else
     PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
 #endif
-    pse_trace_put(pse_trace_now, type, 0, bytes < 0 ? 0 : (uint64_t)bytes,
+    pse_trace_put(pse_trace_now, type, mode, bytes < 0 ? 0 : (uint64_t)bytes,
                   pse_pair(first_partner + (uint32_t)status->MPI_SOURCE, (uint32_t)status->MPI_TAG), at);
 }
 
@@ -62,7 +63,7 @@ static void put_found_now(uint16_t type, MPI_Comm comm, const MPI_Status *status
     if (status->MPI_SOURCE == MPI_PROC_NULL)
         return;
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
-    put_found(type, pse_pair(on->number, 0), (uint32_t)on->first_partner, status);
+    put_found(type, 0, pse_pair(on->number, 0), (uint32_t)on->first_partner, status);
 }
 
 void pse_trace_received(MPI_Comm comm, const MPI_Status *status)
@@ -132,6 +133,7 @@ static void set_send(struct trace_request *request, struct trace_end send)
 
 static void set_receive(struct trace_request *request, struct trace_end receive)
 {
+    request->mode |= receive.mode;
     request->from = receive.partner < 0 ? PSE_NONE : request->first_partner + (uint32_t)receive.partner;
     request->receive_tag = pse_trace_or_none(receive.tag);
     request->room = receive.bytes;
@@ -140,6 +142,12 @@ static void set_receive(struct trace_request *request, struct trace_end receive)
 static uint64_t at(const struct trace_request *request)
 {
     return pse_pair(request->communicator, request->number);
+}
+
+/* Partitioned messages and others never meet, whatever their tags. */
+static uint16_t mode_of_receive(const struct trace_request *request)
+{
+    return request->mode == PSE_SEND_MODE_PARTITIONED ? request->mode : 0;
 }
 
 static void put_send(const struct trace_request *request, uint64_t time)
@@ -156,7 +164,7 @@ void pse_trace_put_start(struct trace_request *request, uint64_t time)
     if (request->kind & SENDS && !request->partitions)
         put_send(request, time);
     if (request->kind & RECEIVES)
-        pse_trace_put(time, PSE_EVENT_MPI_RECEIVE_POST, 0, request->room,
+        pse_trace_put(time, PSE_EVENT_MPI_RECEIVE_POST, mode_of_receive(request), request->room,
                       pse_pair(request->from, request->receive_tag), at(request));
     if (request->kind & COLLECTS)
         pse_trace_put(time, PSE_EVENT_MPI_COLLECTIVE_BEGIN, request->mode, request->root, 0, at(request));
@@ -287,7 +295,8 @@ static void put_completion(struct trace_request *request, const MPI_Status *stat
         pse_trace_put(pse_trace_now, PSE_EVENT_MPI_SEND_COMPLETE, 0, 0, 0, at(request));
     if (request->kind & RECEIVES) {
         const MPI_Status found = status_of_receive(request, status);
-        put_found(PSE_EVENT_MPI_RECEIVE, at(request), request->first_partner, &found);
+        put_found(PSE_EVENT_MPI_RECEIVE, mode_of_receive(request), at(request), request->first_partner,
+                  &found);
     }
     if (request->kind & COLLECTS)
         pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COLLECTIVE_END, request->mode, request->bytes,

@@ -82,7 +82,7 @@ struct trace_end {
 #define PARTS_OF(partner)                                                                                    \
     (struct trace_end)                                                                                       \
     {                                                                                                        \
-        comm, PSE_SEND_MODE_STANDARD, partner, tag,                                                          \
+        comm, PSE_SEND_MODE_PARTITIONED, partner, tag,                                                       \
             (uint64_t)partitions *pse_trace_bytes_of(count, datatype)                                        \
     }
 
