@@ -12,4 +12,7 @@ def main() -> None:
     _loading.begin()
     from pse.cli import main as commands
 
-    commands()
+    try:
+        commands()
+    finally:
+        _loading.end()  # What was loaded need not be looked through as the process ends.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import os
 import platform
 import socket
@@ -12,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mpi4py
 import numpy as np
 
 from pse import __version__
@@ -33,7 +33,7 @@ def describe_host() -> dict[str, Any]:
         "pse": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "mpi4py": importlib.metadata.version("mpi4py"),
+        "mpi4py": mpi4py.__version__,
         "mpi": mpi_library(),
         "system": platform.platform(),
         "machine": platform.machine(),
