@@ -123,13 +123,13 @@ def configuration_of(names: Sequence[str]) -> str:
     Examples
     --------
     >>> Path(configuration_of(["profile", "coopwait"])).read_text()
-    'module profile\\nmodule coopwait\\n'
+    'origin --tools profile,coopwait\\nmodule profile\\nmodule coopwait\\n'
     """
     for name in names:
         if not re.fullmatch(r"\w[\w.+-]*", name):
             raise UsageError(f"{name!r} is not the name of a tool", help="`pse tools list` names all tools")
     place = code_directory() / "toolstack" / f"{'+'.join(names)}.conf"
-    text = "".join(f"module {name}\n" for name in names)
+    text = "".join([f"origin --tools {','.join(names)}\n", *(f"module {name}\n" for name in names)])
     with cache_errors():
         if not place.exists() or place.read_text() != text:
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -323,6 +323,16 @@ def test_the_library_is_made_once(pse):
 
 
 @pytest.mark.mpi
+def test_what_tools_lack_that_have_names_only_is_said_once_with_their_option(pse, ring, tmp_path):
+    done = pse("tools", "run", "--tools", "trace", "-n", "3", ring, cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.count("no directory to write to: give it as `argument directory DIR` below `module") == 1
+    assert done.err.startswith("error: --tools trace: tool `trace`: ")
+    done = pse("tools", "run", "--tools", "profile,nope", ring, cwd=tmp_path)
+    assert done.err.startswith("error: --tools profile,nope: tool `nope`: there is no tool `nope`")
+
+
+@pytest.mark.mpi
 def test_a_coven_program_runs_under_tools(pse, tool, tmp_path):
     (tmp_path / "conf").write_text(f"module {tool('says', SAYS)}\n")
     (tmp_path / "p.coven").write_text("coven 1\nprogram p {\n  thread_A print(1)\n}\n")

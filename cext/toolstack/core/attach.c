@@ -167,7 +167,7 @@ PSE_EXPORT const char *pse_toolstack_verify(const char *configuration)
             pse_toolstack_close_elf_file(&file);
         if (!why || spec->optional)
             continue;
-        snprintf(error, sizeof error, "%s:%d: tool `%s`: %s", spec->file, spec->line, spec->name, why);
+        snprintf(error, sizeof error, "%s: tool `%s`: %s", spec->place, spec->name, why);
         return error;
     }
     return NULL;

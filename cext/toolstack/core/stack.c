@@ -69,7 +69,7 @@ static void add_layer(const struct tool_spec *spec)
 {
     struct tool_layer *layer = calloc(1, sizeof *layer);
     if (!layer)
-        pse_toolstack_die(true, "%s:%d: there is no memory", spec->file, spec->line);
+        pse_toolstack_die(true, "%s: there is no memory", spec->place);
     layer->spec = spec;
     pse_toolstack_offer(layer);
     const char *why = spec->path ? pse_toolstack_filters_refuse(spec) : pse_toolstack_not_found(spec);

@@ -24,10 +24,22 @@ struct config_reader {
 static bool wrong(struct config_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Where the reader is, as messages name it; NULL without memory. */
+static char *place_of(const struct config_reader *reader)
+{
+    const struct stack_config *config = reader->config;
+    char *place;
+    if (config->origin)
+        return strdup(config->origin);
+    return asprintf(&place, "%s:%d", config->file, reader->line) < 0 ? NULL : place;
+}
+
 static bool wrong(struct config_reader *reader, const char *format, ...)
 {
     va_list rest;
-    int length = snprintf(reader->error, reader->size, "%s:%d: ", reader->config->file, reader->line);
+    char *place = place_of(reader);
+    int length = snprintf(reader->error, reader->size, "%s: ", place ? place : reader->config->file);
+    free(place);
     va_start(rest, format);
     if (length > 0 && (size_t)length < reader->size)
         vsnprintf(reader->error + length, reader->size - (size_t)length, format, rest);
@@ -110,7 +122,8 @@ static bool read_module(struct config_reader *reader, char *rest)
     *reader->spec = (struct tool_spec){
         .file = config->file, .line = reader->line, .wanted = strdup(wanted), .until = INFINITY};
     reader->spec->name = *as ? strdup(instance) : default_name(config, wanted);
-    if (!reader->spec->wanted || !reader->spec->name)
+    reader->spec->place = place_of(reader);
+    if (!reader->spec->wanted || !reader->spec->name || !reader->spec->place)
         return wrong(reader, "there is no memory");
     config->count++;
     return true;
@@ -201,6 +214,8 @@ static bool read_property(struct config_reader *reader, const char *directive, c
 
 static bool read_directive(struct config_reader *reader, const char *directive, char *rest)
 {
+    if (strcmp(directive, "origin") == 0 && reader->line == 1)
+        return (reader->config->origin = strdup(rest)) || wrong(reader, "there is no memory");
     if (!is_known(directive))
         return wrong(reader, "unknown directive `%s`: the directives are %s", directive, directives);
     if (strcmp(directive, "module") == 0)

@@ -8,8 +8,9 @@
  *         from SECONDS           until SECONDS
  *         sees-tools yes|no
  *
- * One directive a line; what follows a `module` belongs to it; `#` begins a comment.  Knows files and names
- * of routines; looks for tools, but loads none.
+ * One directive a line; what follows a `module` belongs to it; `#` begins a comment.  A file that nobody
+ * wrote begins with `origin WORDS`: messages name them instead of its lines.  Knows files and names of
+ * routines; looks for tools, but loads none.
  */
 #ifndef PSE_TOOLSTACK_CONFIG_H
 #define PSE_TOOLSTACK_CONFIG_H
@@ -25,6 +26,7 @@ struct word_list {
 struct tool_spec {    /* one `module` and what follows it */
     const char *file; /* the configuration, and the line of `module` */
     int line;
+    char *place;          /* both, as messages name them */
     char *name, *wanted;  /* the instance's name; what the configuration says */
     char *path;           /* the file to load, once it was found */
     bool optional, hides; /* hides: lower tools don't see the calls that the tool makes of its own accord */
@@ -36,6 +38,7 @@ struct tool_spec {    /* one `module` and what follows it */
 
 struct stack_config {
     const char *file;
+    char *origin; /* NULL: somebody wrote the file */
     int count;
     struct tool_spec *spec;
 };

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #define PATIENCE 1000 /* ms */
+#define TURN 250      /* ms */
+#define LAST_TURN 8
 
 /* What the first of some environment variables has that is set; NULL if none is. */
 static const char *first_of(const char *const *names)
@@ -36,10 +38,23 @@ int pse_toolstack_rank(void)
     return number(names);
 }
 
-static bool speaks(bool everywhere)
+static int local_rank(void)
 {
     static const char *const names[] = {PSE_LOCAL_RANK_VARIABLES, NULL};
-    return !everywhere || number(names) <= 0;
+    return number(names);
+}
+
+static bool speaks(bool everywhere)
+{
+    return !everywhere || local_rank() <= 0;
+}
+
+void pse_toolstack_await_turn(void)
+{
+    const int rank = local_rank(), turn = rank < LAST_TURN ? rank : LAST_TURN;
+    struct timespec pause = {.tv_sec = turn * TURN / 1000, .tv_nsec = turn * TURN % 1000 * 1000000};
+    if (turn > 0)
+        nanosleep(&pause, NULL);
 }
 
 /* In one write: ranks share the terminal. */

@@ -10,6 +10,8 @@
 
 /* End the process with code 2.  What is wrong alike on every rank is said by the first one of each node only.
  */
+/* Before something is said that other ranks may say as well: the first to speak ends them. */
+void pse_toolstack_await_turn(void);
 _Noreturn void pse_toolstack_die(bool everywhere, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void pse_toolstack_warn(bool everywhere, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -31,8 +31,8 @@ static void crashed(int number)
         return;
     }
     const struct tool_spec *spec = guarded->spec;
-    pse_toolstack_die(false, "%s:%d: tool `%s` crashed in %s: %s (%s)", spec->file, spec->line, spec->name,
-                      guarded_step, strsignal(number), spec->path);
+    pse_toolstack_die(false, "%s: tool `%s` crashed in %s: %s (%s)", spec->place, spec->name, guarded_step,
+                      strsignal(number), spec->path);
 }
 
 /* The tool called exit. */
@@ -41,8 +41,8 @@ __attribute__((destructor)) static void left(void)
     if (!guarded)
         return;
     const struct tool_spec *spec = guarded->spec;
-    pse_toolstack_die(false, "%s:%d: tool `%s` ended the process in %s (%s)", spec->file, spec->line,
-                      spec->name, guarded_step, spec->path);
+    pse_toolstack_die(false, "%s: tool `%s` ended the process in %s (%s)", spec->place, spec->name,
+                      guarded_step, spec->path);
 }
 
 void pse_toolstack_watch_signals(struct signal_state *before, const struct sigaction *action)

@@ -55,8 +55,8 @@ static void crashed(int number)
     const struct tool_layer *layer = within ? find_culprit() : NULL;
     within = false;
     if (layer)
-        pse_toolstack_die(false, "%s:%d: tool `%s` crashed in MPI_Init: %s (%s)", layer->spec->file,
-                          layer->spec->line, layer->spec->name, strsignal(number), layer->spec->path);
+        pse_toolstack_die(false, "%s: tool `%s` crashed in MPI_Init: %s (%s)", layer->spec->place,
+                          layer->spec->name, strsignal(number), layer->spec->path);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -66,8 +66,8 @@ __attribute__((destructor)) static void left(void)
 {
     const struct tool_layer *layer = within && getpid() == process ? find_culprit() : NULL;
     if (layer)
-        pse_toolstack_die(false, "%s:%d: tool `%s` ended the process in MPI_Init (%s)", layer->spec->file,
-                          layer->spec->line, layer->spec->name, layer->spec->path);
+        pse_toolstack_die(false, "%s: tool `%s` ended the process in MPI_Init (%s)", layer->spec->place,
+                          layer->spec->name, layer->spec->path);
 }
 
 static void begin(struct signal_state *before)

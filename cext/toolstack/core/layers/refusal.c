@@ -18,6 +18,8 @@ void pse_toolstack_give_up(bool everywhere, const char *format, ...)
     va_start(rest, format);
     vsnprintf(why, sizeof why, format, rest);
     va_end(rest);
+    if (!pse_toolstack_held && !everywhere)
+        pse_toolstack_await_turn();
     if (!pse_toolstack_held)
         pse_toolstack_die(everywhere, "%s", why);
     if (!*pse_toolstack_obstacle)
@@ -29,8 +31,8 @@ void pse_toolstack_refuse(struct tool_layer *layer, bool everywhere, const char 
     const struct tool_spec *spec = layer->spec;
     layer->state = PSE_OUT;
     if (!spec->optional)
-        pse_toolstack_give_up(everywhere, "%s:%d: tool `%s`: %s", spec->file, spec->line, spec->name, why);
+        pse_toolstack_give_up(everywhere, "%s: tool `%s`: %s", spec->place, spec->name, why);
     else
-        pse_toolstack_warn(everywhere, "%s:%d: going on without the optional tool `%s`: %s", spec->file,
-                           spec->line, spec->name, why);
+        pse_toolstack_warn(everywhere, "%s: going on without the optional tool `%s`: %s", spec->place,
+                           spec->name, why);
 }

@@ -210,8 +210,8 @@ void pse_toolstack_warn_of_unasked(const struct tool_layer *layer)
     const struct tool_spec *spec = layer->spec;
     for (int i = 0; i < spec->keys.count && i < ARGUMENTS; i++)
         if (!(layer->asked >> i & 1))
-            pse_toolstack_warn(true, "%s:%d: tool `%s` has not asked for the argument `%s`: is it misspelt?",
-                               spec->file, spec->line, spec->name, spec->keys.word[i]);
+            pse_toolstack_warn(true, "%s: tool `%s` has not asked for the argument `%s`: is it misspelt?",
+                               spec->place, spec->name, spec->keys.word[i]);
 }
 
 void pse_toolstack_offer(struct tool_layer *layer)

@@ -244,7 +244,8 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
     pse_tool_stack = given;
     if (pse_tool_argument("directory"))
         return 0;
-    return pse_tool_refuse("no directory to write to: give it as `argument directory DIR`");
+    return pse_tool_refuse("no directory to write to: give it as `argument directory DIR` below `module "
+                           "record` in a configuration");
 }
 
 /* What wrappers do after a call that succeeded; the second: if the receive is from anybody. */

@@ -206,8 +206,9 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
     pse_tool_stack = given;
     if (given_directory())
         return pse_trace_configure_regions() || pse_trace_configure_callers();
-    return pse_tool_refuse("no directory to write to: give it as `argument directory DIR`, "
-                           "or start the program with pse run --trace DIR");
+    return pse_tool_refuse(
+        "no directory to write to: give it as `argument directory DIR` below "
+        "`module trace` in a configuration, or start the program with pse run --trace DIR");
 }
 
 TOOL_PUBLIC __attribute__((destructor)) void pse_tool_end(void)
