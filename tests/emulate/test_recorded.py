@@ -131,8 +131,11 @@ def damaged(recorded, tmp_path):
 def test_a_trace_without_the_file_of_a_rank_is_refused(damaged, rank):
     copy, _ = damaged
     next(copy.glob(f"rank-0000{rank}*")).unlink()
-    with pytest.raises(TraceError, match=f"copy lacks the events of rank {rank}: without them"):
-        record_program(pse.trace.open(copy))
+    opened = pse.trace.open(copy)
+    assert opened.problems == (f"rank {rank}: the trace has none of its events",)
+    with pytest.raises(TraceError, match=f"copy lacks the events of rank {rank}: without them") as caught:
+        record_program(opened)
+    assert caught.value.help == "record the program again"
 
 
 @pytest.mark.parametrize("data", [b"", b"garbage" * 1000])

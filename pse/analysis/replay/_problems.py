@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pse.analysis.replay._peers import Peers
 from pse.text import count_text
 from pse.trace.format import Array
-from pse.trace.store import merge_alike
+from pse.trace.store import merge_alike, without_events
 
 _TOTALS = {
     "sends": ("send", "sends", "without a receive in the trace"),
@@ -70,14 +70,13 @@ class Problems:
         """The sentences of all processes; collective."""
         own = [self._opening, sorted(self._missing), self._of_ranks, dict(self._counts)]
         opening, missing, of_ranks, counts = peers.combined(own, _merge)
-        return merge_alike(
-            [
-                *opening,
-                *(f"rank {rank}: the trace has none of its events" for rank in sorted(set(missing))),
-                *(sentence for _, sentence in sorted(of_ranks, key=lambda row: row[0])),
-                *_totals(counts),
-            ]
-        )
+        said = [
+            *opening,
+            *map(without_events, sorted(set(missing))),
+            *(sentence for _, sentence in sorted(of_ranks, key=lambda row: row[0])),
+            *_totals(counts),
+        ]
+        return tuple(dict.fromkeys(merge_alike(dict.fromkeys(said))))  # Opening may have said some of it.
 
 
 def _merge(one: list, other: list) -> list:  # type: ignore[type-arg]

@@ -20,7 +20,8 @@ from pse.emulate.recorded._program import RecordedProgram
 from pse.text import count_text, ranges_text
 from pse.trace import MessageFlag, Trace, TraceError
 from pse.trace.format import Array
-from pse.trace.query import Communicators, mpi_messages
+from pse.trace.query import lost_ranks, mpi_messages
+from pse.trace.store import without_events
 
 SHORTEST = 100
 """ns: what is shorter is no computing."""
@@ -136,12 +137,12 @@ def _complete(steps: list[Step]) -> tuple[Step, ...]:
 
 def _require_ranks(opened: Trace) -> None:
     """Refuse a trace that lacks ranks: what the others did is not the program."""
-    known = Communicators(opened).ranks | {one.rank for one in getattr(opened.definitions, "ranks", ())}
-    if lost := sorted(known - {*opened.ranks}):
+    if lost := lost_ranks(opened):
         ranks = f"rank{'s' * (len(lost) > 1)} {ranges_text(lost)}"
+        told = [problem for problem in opened.problems if problem not in map(without_events, lost)]
         raise TraceError(
             f"{opened.path} lacks the events of {ranks}: without them the program can't be replayed",
-            help="; ".join([*opened.problems, "record the program again"]),
+            help="; ".join([*told, "record the program again"]),
         )
 
 

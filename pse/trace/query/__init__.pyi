@@ -15,6 +15,7 @@ from ._mpi import (
 )
 from ._mpi_messages import (
     Communicators as Communicators,
+    lost_ranks as lost_ranks,
     mpi_collectives as mpi_collectives,
     mpi_messages as mpi_messages,
 )

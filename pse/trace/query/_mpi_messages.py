@@ -155,6 +155,29 @@ def _members(lines: Array, own: int) -> list[int]:
     return members
 
 
+def lost_ranks(trace: TraceFiles) -> tuple[int, ...]:
+    """Find the ranks of the job whose events are not in a trace, by its definitions and communicators.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+
+    Returns
+    -------
+    tuple of int
+        Ranks, ascending; empty: all that others know of are there.
+
+    Examples
+    --------
+    >>> lost_ranks(pse.trace.open("mpi1"))
+    ()
+    """
+    told = () if trace.definitions is None else trace.definitions.ranks
+    known = Communicators(trace).ranks | {one.rank for one in told}
+    return tuple(sorted(known - {*trace.ranks}))
+
+
 def mpi_messages(trace: TraceFiles) -> Array:
     """All messages of MPI between ranks of the job: array of `MPI_MESSAGE_DTYPE`.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 from pse.records import dataclass
 from pse.trace.format._field_values import Array
@@ -15,7 +16,10 @@ from pse.trace.query import (
     _partition_messages as partition_messages,
     _tables as tables,
 )
+from pse.trace.query._mpi_messages import lost_ranks
 from pse.trace.query._selection import Selection
+from pse.trace.store._partial_opening import listed_ranks
+from pse.trace.store._trace_defects import merge_alike, without_events
 from pse.trace.store._trace_files import TraceFiles
 
 
@@ -49,6 +53,14 @@ class Trace(TraceFiles):
     >>> int((calls["leave"] - calls["enter"]).sum()) / 1e9  # seconds in modules, all ranks together
     0.028
     """
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str]) -> Self:
+        """Open the trace in a directory; see `pse.trace.open`."""
+        found = super().open(directory)
+        said = {*listed_ranks(found.path), *(one.rank for one in getattr(found.definitions, "ranks", ()))}
+        lost = [without_events(rank) for rank in lost_ranks(found) if rank not in said]
+        return replace(found, problems=(*found.problems, *merge_alike(lost)))
 
     def module_calls(self) -> Array:
         """All module calls, by rank, then in the order of their ends.

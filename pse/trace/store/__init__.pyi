@@ -14,4 +14,4 @@ from ._rank_file import NOT_ALL_READ as NOT_ALL_READ
 from ._residuals import residuals as residuals
 from ._run_clock import Comparison as Comparison, RunClock as RunClock
 from ._text_records import decode_texts as decode_texts
-from ._trace_defects import merge_alike as merge_alike
+from ._trace_defects import merge_alike as merge_alike, without_events as without_events

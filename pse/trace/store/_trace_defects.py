@@ -13,6 +13,27 @@ _OF_RANK = re.compile(r"rank (\d+): (.*)", re.DOTALL)
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
+def without_events(rank: int) -> str:
+    """Say that a rank, of which others know, has left nothing.
+
+    Parameters
+    ----------
+    rank : int
+        Which one.
+
+    Returns
+    -------
+    str
+        The sentence.
+
+    Examples
+    --------
+    >>> without_events(3)
+    'rank 3: the trace has none of its events'
+    """
+    return f"rank {rank}: the trace has none of its events"
+
+
 def merge_alike(problems: Iterable[str]) -> tuple[str, ...]:
     """Say once what differs in numbers only, from rank to rank; the order stays.
 
