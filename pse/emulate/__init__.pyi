@@ -1,5 +1,6 @@
 from .configuration._checks import check_configuration as check_configuration
 from .configuration._configuration import (
+    RECORDED as RECORDED,
     Application as Application,
     Configuration as Configuration,
     ConfigurationError as ConfigurationError,
@@ -11,6 +12,7 @@ from .job._launch import nodes_of as nodes_of, run_launch as run_launch
 from .job._loop_costs import LoopCosts as LoopCosts, loop_costs as loop_costs
 from .launches._driver import (
     LaunchError as LaunchError,
+    Stopped as Stopped,
     find_nodes as find_nodes,
     join_results as join_results,
     measure as measure,

@@ -5,7 +5,7 @@ import pytest
 from pse_testing.planted_measurements import planted_cycles, planted_exchanges, planted_results
 
 from pse import views
-from pse.emulate import Results, run_times, summaries
+from pse.emulate import EXCHANGE, Results, run_times, summaries
 from pse.errors import UsageError
 
 
@@ -93,6 +93,50 @@ def test_costs_show_both_models(results):
     figure.draw_without_rendering()
     names = [label.get_text() for minor in (False, True) for label in left.get_yticklabels(minor=minor)]
     assert {name.partition(" ")[2] for name in names if name} == {"µs"}
+
+
+def test_a_large_error_hides_no_small_one_and_ticks_are_for_all_results():
+    long = planted_exchanges(launches=3)
+    short = long[long["size"] <= 16384].copy()
+    figure = views.draw_measurements([planted_results(exchanges=table) for table in (long, short)], "costs")
+    left, right = figure.axes
+    assert max(np.abs(line.get_ydata()).max() for line in right.lines) > 100
+    assert right.get_yscale() == "symlog"
+    assert "logarithmic beyond ±10 %" in " ".join(text.get_text() for text in figure.texts)
+    figure.draw_without_rendering()
+    for axes in (left, right):
+        assert "256 KiB" in [label.get_text() for label in axes.get_xticklabels()]
+
+
+def test_a_recorded_program_has_its_own_load_and_no_size():
+    found = []
+    for seed in range(2):
+        cycles = planted_cycles(launches=3, cycles=20, load=100, seed=seed)
+        cycles["size"], cycles["compute"] = 0, 3 * cycles["communication"]
+        facts = {"name": "heat-0", "pattern": "recorded", "blocking": True, "ranks": 4}
+        found.append(Results(cycles, np.zeros(0, EXCHANGE), {"applications": [facts]}))
+    figure = views.draw_measurements(found, "error")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["heat-0, as recorded"]
+    assert [line[0, 0] for line in lines(figure.axes[0])] == pytest.approx([25, 25], abs=1)
+    labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert labels == ["4 ranks (1)", "4 ranks (2)"]
+    assert views.draw_measurements(found, "applications").axes[0].get_title(loc="left") == "as recorded"
+    rows = views.draw_measurements(found[0], "dispersion").axes[0].get_yticklabels()
+    assert [label.get_text() for label in rows] == ["heat-0, as recorded"]
+
+
+def test_matrices_of_several_results_are_numbered_and_share_their_colours():
+    one = planted_exchanges(launches=3)
+    other = one.copy()
+    other["seconds"] *= 2
+    figure = views.draw_measurements([planted_results(exchanges=table) for table in (one, other)], "matrix")
+    squares = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    titles = [axes.get_title(loc="left") for axes in squares]
+    assert titles == ["(1) 0 B: time", "(1) 1 MiB: rate", "(2) 0 B: time", "(2) 1 MiB: rate"]
+    norms = [axes.collections[0].norm for axes in squares]
+    assert (norms[0].vmin, norms[0].vmax) == (norms[2].vmin, norms[2].vmax)
+    assert squares[2].collections[0].get_array().max() == norms[0].vmax
+    assert "(1), (2), … are the results" in " ".join(text.get_text() for text in figure.texts)
 
 
 def test_a_matrix_has_the_time_and_the_rate_of_each_pair(results):

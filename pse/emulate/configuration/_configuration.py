@@ -13,6 +13,8 @@ EXCHANGE_SIZES: Final = (1, 64, 1024, 4096, 8192, 16384, 65536, 262144, 1048576)
 WAITS: Final = ("auto", "mpi", "sleep")
 PREDICTIONS: Final = ("load", "pattern", "model", "paper")
 PLACEMENTS: Final = ("packed", "spread")
+RECORDED: Final = "recorded"
+"""What results call the pattern of an application that replays a recorded program."""
 _FACTS: Final = ("name", "pattern", "ranks", "blocking", "synchronous", "cycles", "placement")
 
 

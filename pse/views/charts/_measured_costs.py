@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
-from numpy.typing import NDArray
 
-from pse.emulate import Model, Results, fit
+from pse.emulate import Measured, Model, Results, fit
 from pse.errors import UsageError
 from pse.text import size_text, time_text
 from pse.views.charts._panels import NUMBERED, draw_panels, label
@@ -19,6 +18,9 @@ from pse.views.core._palette import PALETTE
 
 LEAST = 0.5
 """Where a message without bytes stands on the logarithmic axis, bytes."""
+LARGE, LINEAR = 100.0, 10.0
+"""With an error above `LARGE`, the scale of errors is linear up to `LINEAR` only, percent."""
+_MODES = ("piecewise", "paper")
 
 
 def draw_costs(
@@ -32,14 +34,25 @@ def draw_costs(
             help="measure with phase one: exchange sizes in the configuration",
         )
     colours = _colours(list(measured))
+    models = {number: [fit(table, mode) for mode in _MODES] for number, table in measured.items()}
+    rows = [row for several in models.values() for one in several for row in one.table]
+    bent = 100 * max(abs(row.residual) for row in rows) > LARGE
     notes = "One way, medians over launches with 95 % confidence intervals by bootstrap."
+    notes += f" The scale of errors is logarithmic beyond ±{LINEAR:g} %." * bent
     notes += NUMBERED * (len(measured) > 1)
     titles = ["time of a message", "error of the lines"]
     figure, (left, right) = draw_panels(
         results, "cost of messages", titles, _handles(colours), notes, width=width, height=height or 4.6
     )
-    for number, exchanges in measured.items():
-        _draw_result(left, right, exchanges, colours[number])
+    for number, (segments, line) in models.items():
+        mark, solid, dashed = colours[number]
+        _times(left, segments, mark)
+        _lines(left, right, segments, solid, "-")
+        _lines(left, right, line, dashed, "--")
+    _scale_axes(left, right, rows)
+    if bent:
+        right.set_yscale("symlog", linthresh=LINEAR)
+        right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     right.axhline(0, color="#888888", linewidth=0.8)
     label(right, "size of the message", "error (%)")
     label(left, "size of the message", "time one way")
@@ -67,13 +80,6 @@ def _handles(colours: Mapping[int, tuple[str, str, str]]) -> list[Line2D]:
     ]
 
 
-def _draw_result(left: Axes, right: Axes, exchanges: NDArray[np.void], colours: tuple[str, str, str]) -> None:
-    models = [fit(exchanges, mode) for mode in ("piecewise", "paper")]
-    _times(left, models[0], colours[0])
-    for model, colour in zip(models, colours[1:], strict=True):
-        _lines(left, right, model, colour, "--" if model.mode == "paper" else "-")
-
-
 def _times(axes: Axes, model: Model, colour: str) -> None:
     sizes = np.array([max(one.size, LEAST) for one in model.table])
     times = np.array([one.seconds for one in model.table])
@@ -88,11 +94,6 @@ def _times(axes: Axes, model: Model, colour: str) -> None:
         elinewidth=0.8,
         capsize=2,
     )
-    axes.set_yscale("log")
-    decades = np.log10(spans.max() / spans.min())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(1e9 * value, zeros=False)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _lines(left: Axes, right: Axes, model: Model, colour: str, dashes: str) -> None:
@@ -104,10 +105,21 @@ def _lines(left: Axes, right: Axes, model: Model, colour: str, dashes: str) -> N
         left.plot(np.maximum(fine, LEAST), model.line(fine), color=colour, linestyle=dashes, linewidth=1.2)
     missed = 100 * np.array([one.residual for one in model.table])
     right.plot(np.maximum(sizes, LEAST), missed, color=colour, linestyle=dashes, marker=".", linewidth=1)
+
+
+def _scale_axes(left: Axes, right: Axes, rows: Sequence[Measured]) -> None:
+    """Make the axes of times and sizes logarithmic, with ticks for all rows."""
+    ends = [end for one in rows for end in (one.interval or (one.seconds, one.seconds))]
+    left.set_yscale("log")
+    few = np.log10(max(ends) / min(ends)) < 3
+    left.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(1e9 * value, zeros=False)))
+    left.yaxis.set_minor_formatter(NullFormatter())
+    largest = max(one.size for one in rows)
     for axes in (left, right):
         axes.set_xscale("log", base=2)
         powers = [LEAST, *(2.0**power for power in range(2, 41, 4))]
-        axes.xaxis.set_major_locator(FixedLocator([one for one in powers if one <= 1.5 * sizes[-1]]))
+        axes.xaxis.set_major_locator(FixedLocator([one for one in powers if one <= 1.5 * largest]))
         axes.xaxis.set_major_formatter(
             FuncFormatter(lambda value, _: "0 B" if value < 1 else size_text(value, zeros=False))
         )

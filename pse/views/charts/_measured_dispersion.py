@@ -12,8 +12,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from pse.emulate import Results, Summary, summaries
-from pse.text import size_text, time_text
-from pse.views.charts._panels import NUMBERED, application_names, draw_panels, is_numbered, label
+from pse.text import time_text
+from pse.views.charts._panels import NUMBERED, application_names, draw_panels, is_numbered, label, setting
 from pse.views.core._axes_decoration import name_rows, widest_name
 from pse.views.core._figure import BODY, HEAD, MARGIN, SMALL, WIDTH, row_name
 from pse.views.core._palette import PALETTE, darker
@@ -31,7 +31,7 @@ def draw_dispersion(
     """Draw quantiles of communication and barrier times, a row for each application, size and load."""
     found = _rows(results)
     sides = [[(name, one) for name, one in found if one.metric == metric][:MOST_ROWS] for metric in METRICS]
-    names = [f"{name}, {size_text(one.size, zeros=False)}, {one.load:g} %" for name, one in sides[0]]
+    names = [name for name, _ in sides[0]]
     width = width or WIDTH
     tall = HEAD + ROW * len(names) + 1.7
     handles = [
@@ -44,7 +44,7 @@ def draw_dispersion(
     notes = "Times of all ranks, cycles and launches; σ is at the right of each row." + (
         f" {cut} more rows are left out." if cut else ""
     )
-    notes += NUMBERED * any(is_numbered(name) for name, _ in found)
+    notes += NUMBERED * any(is_numbered(name) for own in application_names(results) for name in own.values())
     figure, axes = draw_panels(
         results,
         "dispersion of times",
@@ -65,11 +65,13 @@ def _rows(results: Sequence[Results]) -> list[tuple[str, Summary]]:
     """Give all summaries with their applications' names, an application alone beside the same one at once."""
     found = []
     for own, names in zip(results, application_names(results), strict=True):
-        firsts = {str(one.get("name")): one.get("alone") for one in own.metadata.get("applications", ())}
+        known = {str(one.get("name")): one for one in own.metadata.get("applications", ())}
         for one in summaries(own, metrics=METRICS):
-            first = firsts.get(one.name) or one.name
+            application = known.get(one.name, {})
+            first = application.get("alone") or one.name
             order = (first, one.size, one.load, names.get(first, first), one.name != first)
-            found.append((order, names.get(one.name, one.name), one))
+            name = f"{names.get(one.name, one.name)}, {setting(application, one.size, one.load)}"
+            found.append((order, name, one))
     return [(name, one) for _, name, one in sorted(found, key=lambda row: row[0])]
 
 

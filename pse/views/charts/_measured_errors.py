@@ -12,14 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from pse.emulate import Results, RunTime, run_times
-from pse.text import size_text
 from pse.views.charts._panels import (
     NUMBERED,
     application_names,
     draw_panels,
     extent,
     is_numbered,
+    is_recorded,
     label,
+    setting,
     way,
 )
 from pse.views.core._palette import PALETTE
@@ -40,7 +41,14 @@ class Point:
     time: RunTime
     alone: str | None = None
     """The application of whose line this has the colour, since it is the same one alone."""
+    recorded: bool = False
+    """Whether no load was asked for: it stands at the one that it had."""
     result: int = 1
+
+    @property
+    def load(self) -> float:
+        """Where it stands, percent."""
+        return self.time.achieved if self.recorded else self.time.load
 
 
 def draw_error(
@@ -52,9 +60,10 @@ def draw_error(
         known = {str(app.get("name")): app for app in one.metadata.get("applications", ())}
         for time in run_times(one):
             application = known.get(time.name, {})
-            panel = ", ".join([*_kind(application), size_text(time.size, zeros=False)])
+            panel = ", ".join([*_kind(application), setting(application, time.size)])
             line = extent({"ranks": time.ranks, **application})
-            points.append(Point(panel, line, (int(line.split()[0]), line), time, result=number))
+            order = (int(line.split()[0]), line)
+            points.append(Point(panel, line, order, time, None, is_recorded(application), number))
     points = _told_apart(points)
     kinds = list(dict.fromkeys(point.panel.replace(", alone", "") for point in points))
     points.sort(key=lambda point: (kinds.index(point.panel.replace(", alone", "")), "alone" in point.panel))
@@ -81,18 +90,20 @@ def draw_applications(
     """Draw the error against the load with a line for each application, those alone beside those together."""
     points = []
     for one, names in zip(results, application_names(results), strict=True):
-        known = {str(app.get("name")): app.get("alone") for app in one.metadata.get("applications", ())}
+        known = {str(app.get("name")): app for app in one.metadata.get("applications", ())}
         for time in run_times(one):
-            name, first = names.get(time.name, time.name), known.get(time.name)
+            application = known.get(time.name, {})
+            name, first = names.get(time.name, time.name), application.get("alone")
             alone = None if first is None else names.get(first, first)
             order = (0, name if alone is None else f"{alone} alone")
-            points.append(Point(size_text(time.size, zeros=False), name, order, time, alone))
+            panel = setting(application, time.size)
+            points.append(Point(panel, name, order, time, alone, is_recorded(application)))
     return _draw("error of predicted run time by application", results, points, width, height)
 
 
 def _kind(application: Mapping[str, Any]) -> Iterator[str]:
     """Say what an application exchanges, and how."""
-    yield str(application.get("pattern", "unknown pattern"))
+    yield str(application.get("name" if is_recorded(application) else "pattern", "unknown pattern"))
     yield from filter(None, [way(application), "alone" if application.get("alone") else ""])
 
 
@@ -115,7 +126,7 @@ def _draw(
         drawn = [name for name in lines if name in {point.line for point in own}]
         for place, name in enumerate(drawn):
             beside = min(DODGE, WIDEST / len(drawn)) * (place - (len(drawn) - 1) / 2)
-            _line(axes, [point.time for point in own if point.line == name], style[name], beside)
+            _line(axes, [point for point in own if point.line == name], style[name], beside)
         axes.set_xlim(0, 104)
         label(axes, "communication load (%)", "error (%)")
     return figure
@@ -132,11 +143,11 @@ def _styles(lines: Sequence[str], alone: Mapping[str, str]) -> dict[str, dict[st
     return found
 
 
-def _line(axes: Any, times: Sequence[RunTime], style: Mapping[str, Any], beside: float) -> None:
+def _line(axes: Any, points: Sequence[Point], style: Mapping[str, Any], beside: float) -> None:
     """Draw a line through the errors of one application or node count, a little beside their loads."""
-    ordered = sorted(times, key=lambda time: time.load)
-    loads, errors = (np.array([getattr(time, name) for time in ordered]) for name in ("load", "error"))
-    spans = [time.error_interval or (time.error, time.error) for time in ordered]
+    ordered = sorted([(point.load, point.time) for point in points], key=lambda row: row[0])
+    loads, errors = np.array([load for load, _ in ordered]), np.array([time.error for _, time in ordered])
+    spans = [time.error_interval or (time.error, time.error) for _, time in ordered]
     bars = np.abs(np.array(spans).reshape(-1, 2).T - errors)
     joined = {} if len(np.unique(loads)) == len(loads) else {"linestyle": ""}  # Or of several applications.
     if len(ordered):

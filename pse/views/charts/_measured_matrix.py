@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,7 +15,7 @@ from pse.text import size_text
 from pse.trace.format import Array
 from pse.views.charts._message_statistics import cell_names, summed_up
 from pse.views.charts._messages import MOST_CELLS, Labels, Square, draw_squares
-from pse.views.charts._panels import about
+from pse.views.charts._panels import NUMBERED, about
 from pse.views.core._figure import headed_figure
 
 
@@ -22,21 +23,31 @@ def draw_matrix(
     results: Sequence[Results], *, width: float | None = None, height: float | None = None
 ) -> Figure:
     """Draw what each pair of ranks measured in phase one; several results have squares of their own."""
-    measured = [one for one in results if len(one.exchanges)]
+    measured = {number: one for number, one in enumerate(results, 1) if len(one.exchanges)}
     if not measured:
         raise UsageError(
             "these results have no exchanges: phase one was not measured",
             help="measure with phase one: sizes in [exchanges], and matrix = true for all pairs",
         )
-    names = max((_names(one) for one in measured), key=len)
+    names = max((_names(one) for one in measured.values()), key=len)
     step = -(-len(names) // MOST_CELLS)
-    squares = [square for one in measured for square in _squares(one, len(names), step)]
-    texts = Labels(cell_names(names, step), _notes(measured, len(names), step), x="partner", y="rank")
+    squares = {number: _squares(one, len(names), step) for number, one in measured.items()}
+    if len(results) > 1:
+        squares = {number: [_beside(one, number, squares) for one in own] for number, own in squares.items()}
+    notes = _notes([*measured.values()], len(names), step) + NUMBERED * (len(results) > 1)
+    texts = Labels(cell_names(names, step), notes, x="partner", y="rank")
 
     def head(width: float, height: float) -> Figure:
         return headed_figure("messages between pairs of ranks", about(results), width=width, height=height)
 
-    return draw_squares(head, squares, texts, width=width, height=height)
+    drawn = [square for own in squares.values() for square in own]
+    return draw_squares(head, drawn, texts, width=width, height=height)
+
+
+def _beside(square: Square, number: int, squares: Mapping[int, Sequence[Square]]) -> Square:
+    """Number a square by its result, and give it the colours of others that measured the same."""
+    alike = [one.values for own in squares.values() for one in own if one.title == square.title]
+    return replace(square, title=f"({number}) {square.title}", beside=alike)
 
 
 def _names(one: Results) -> list[str]:

@@ -82,6 +82,8 @@ class Square:
     title: str
     what: str
     values: Array
+    beside: Sequence[Array] = ()
+    """Values of other squares that have the same colours."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def _square(figure: Figure, axes: Axes, square: Square, labels: Sequence[tuple[f
     edges = np.arange(len(values) + 1) - 0.5
     few = len(values) <= FEW
     image = axes.pcolormesh(
-        edges, edges, shown, cmap=COLOURS, norm=_norm(shown), rasterized=not few, gid=title
+        edges, edges, shown, cmap=COLOURS, norm=_norm([values, *square.beside]), rasterized=not few, gid=title
     )  # Not an image: in a PDF its pixels would not be where the lines are.
     axes.set_aspect("equal")
     axes.invert_yaxis()
@@ -210,8 +212,10 @@ def _text(value: float, what: str) -> str:
     return UNITS[what](value) if what in UNITS else f"{value:,.0f}"
 
 
-def _norm(shown: Any) -> Normalize:
-    if not shown.count():
+def _norm(values: Sequence[Array]) -> Normalize:
+    """Give the scale of colours of all values together."""
+    shown = np.concatenate([one[one > 0] for one in values])
+    if not shown.size:
         return Normalize(0, 1)
     low, high = float(shown.min()), float(shown.max())
     return LogNorm(min(low, high / SPAN), high)

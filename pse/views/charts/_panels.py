@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pse.emulate import Results
-from pse.text import count_text, list_text
+from pse.emulate import RECORDED, Results
+from pse.text import count_text, list_text, size_text
 from pse.views.core._axes_decoration import grid
 from pse.views.core._figure import (
     BODY,
@@ -140,8 +140,22 @@ def extent(application: Mapping[str, Any]) -> str:
     return "" if ranks is None else count_text(int(ranks), "rank")
 
 
+def is_recorded(application: Mapping[str, Any]) -> bool:
+    """Say whether an application replays a recorded program, whose messages and load are the trace's."""
+    return bool(application.get("pattern") == RECORDED)
+
+
+def setting(application: Mapping[str, Any], size: int, load: float | None = None) -> str:
+    """Name the size of an application's messages, and its load; those of a trace have no name."""
+    if is_recorded(application):
+        return "as recorded"
+    return ", ".join([size_text(size, zeros=False), *([] if load is None else [f"{load:g} %"])])
+
+
 def way(application: Mapping[str, Any]) -> str:
-    """Say how an application sends its messages."""
+    """Say how an application sends its messages; a recorded program sends as its trace says."""
+    if is_recorded(application):
+        return ""
     return {True: "blocking", False: "non-blocking"}.get(application.get("blocking"), "")  # type: ignore[arg-type]
 
 
