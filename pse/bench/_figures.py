@@ -17,6 +17,7 @@ from pse.emulate import launch_interval
 
 Sense = Literal["<=", ">="]
 
+_RISK, _TOLERANCE = 0.05, 1e-9
 LEAST_LAUNCHES = 10
 """With fewer launches a figure has no interval, and its verdict is open."""
 
@@ -40,6 +41,39 @@ def interval_of(samples: Sequence[float]) -> tuple[float, float] | None:
     ((1.0, 1.0), None)
     """
     return launch_interval(samples, np.median) if len(samples) >= LEAST_LAUNCHES else None
+
+
+def share_bounds(found: int, trials: int) -> tuple[float, float]:
+    """Give the bounds of a share of independent trials, each exact by the binomial law and of 95 %.
+
+    Parameters
+    ----------
+    found : int
+        In how many trials it happened.
+    trials : int
+        How many there were, at least one.
+
+    Returns
+    -------
+    tuple of (float, float)
+        The lower and the upper one, percent.
+
+    Examples
+    --------
+    >>> [round(share_bounds(0, trials)[1], 2) for trials in (40, 60)]
+    [7.22, 4.87]
+    """
+    return 100 - _upper_bound(trials - found, trials), _upper_bound(found, trials)
+
+
+def _upper_bound(found: int, trials: int) -> float:
+    """Give the share, percent, with which so few are found in 5 % of all cases: by bisection."""
+    low, high = found / trials, 1.0
+    while found < trials and high - low > _TOLERANCE:
+        share = (low + high) / 2
+        fewer = sum(math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(found + 1))
+        low, high = (share, high) if fewer > _RISK else (low, share)
+    return 100 * high
 
 
 def _check_samples(what: str, samples: Sequence[float]) -> None:
@@ -117,6 +151,8 @@ class Figure:
         One for each repetition, in the order they were taken.
     against : Against, optional
         The floor or peer of the same run.
+    bounds : tuple of (float, float), optional
+        Its 95 % interval, where it is not a median of launches.
 
     Raises
     ------
@@ -136,6 +172,7 @@ class Figure:
     target: float
     samples: tuple[float, ...]
     against: Against | None = None
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         _check_samples(self.name, self.samples)
@@ -149,8 +186,8 @@ class Figure:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the median; None if there are too few launches."""
-        return interval_of(self.samples)
+        """The 95 % interval, by default of the median; None if there are too few launches."""
+        return self.bounds or interval_of(self.samples)
 
     @property
     def verdict(self) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pse.bench import Against, Figure, Result
+from pse.bench._figures import share_bounds
 from pse.bench._scaling_model import fit_growth
 
 
@@ -33,6 +34,21 @@ def test_the_value_is_the_median_and_its_interval_lies_within_the_samples():
 )
 def test_the_verdict_compares_the_interval_with_the_target(sense, target, verdict):
     assert figure(samples=TEN, sense=sense, target=target).verdict == verdict
+
+
+def test_bounds_of_a_share_are_those_of_the_binomial_law():
+    assert share_bounds(0, 60) == (0.0, pytest.approx(100 * (1 - 0.05 ** (1 / 60))))
+    assert share_bounds(60, 60) == (pytest.approx(100 * 0.05 ** (1 / 60)), 100.0)
+    low, high = share_bounds(3, 60)
+    for bound, rows in ((high, range(4)), (low, range(3, 61))):
+        law = [math.comb(60, k) * (bound / 100) ** k * (1 - bound / 100) ** (60 - k) for k in rows]
+        assert sum(law) == pytest.approx(0.05, rel=1e-6)
+
+
+@pytest.mark.parametrize(("alarms", "verdict"), [(0, "holds"), (1, "open"), (8, "missed")])
+def test_a_share_with_its_own_bounds_has_a_verdict(alarms, verdict):
+    share = 100 * alarms / 60
+    assert figure(samples=(share,), target=5.0, bounds=share_bounds(alarms, 60)).verdict == verdict
 
 
 @pytest.mark.parametrize("target", [1.0, 99.0])

@@ -162,7 +162,7 @@ def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behi
     module, sizes, count = SMALL[name]
     said = []
     figures = module.measure(1, sizes, said.append)
-    assert [line.rpartition(", ")[2] for line in said] == ["round 1 of 1"]
+    assert [line.rpartition(", ")[2] for line in said if "round" in line] == ["round 1 of 1"]
     assert len(figures) == count
     assert len({figure.name for figure in figures}) == count
     for figure in figures:
