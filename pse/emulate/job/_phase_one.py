@@ -94,7 +94,8 @@ def measure_loggp(team: Team, sizes: tuple[int, ...], repetitions: int) -> list[
     -------
     list of dict
         One object for this rank: ``send_overhead``, ``receive_overhead``, ``latency`` and ``gap`` in s, and
-        ``gap_per_byte`` in s/B; empty for a rank without a partner.
+        ``gap_per_byte`` in s/B; empty for a rank without a partner.  A latency below 0 means that the
+        overheads of both sides overlap.
     """
     partner = rounds_of(team.size, matrix=False)[0][team.rank]
     alone, first = partner == team.rank, team.rank < partner
@@ -112,7 +113,7 @@ def measure_loggp(team: Team, sizes: tuple[int, ...], repetitions: int) -> list[
             "partner": partner,
             "send_overhead": send,
             "receive_overhead": receive,
-            "latency": max(short - send - receive, 0.0),
+            "latency": short - send - receive,
             "gap": burst / _BURST,
             "gap_per_byte": (long - short) / (large - small),
         }

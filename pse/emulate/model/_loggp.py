@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pse.emulate.results._results import Results
 from pse.emulate.statistics._bootstrap import Interval, launch_interval
@@ -35,7 +35,7 @@ class LogGPParameter:
         ``o_s`` and ``o_r`` (overheads of sending and receiving), ``L`` (latency), ``g`` (gap between
         messages), or ``G`` (gap per byte).
     value : float
-        The median over launches of the ranks' median.
+        The median of the ranks' medians over launches.
     unit : str
         ``s``, or ``s/B``.
     interval : tuple of (float, float), optional
@@ -98,23 +98,27 @@ def loggp_parameters(results: Results) -> tuple[LogGPParameter, ...]:
 
 def _parameter(symbol: str, launches: list[list[Mapping[str, Any]]]) -> LogGPParameter:
     name, unit, source = MEASURED[symbol]
-    medians = [float(np.median([rank[name] for rank in launch])) for launch in launches]
-    by_rank: dict[int, list[float]] = defaultdict(list)
-    for rank in (rank for launch in launches for rank in launch):
-        by_rank[int(rank["rank"])].append(rank[name])
-    ranks = [float(np.median(values)) for values in by_rank.values()]
-    median: Callable[..., Any] = np.median
+    known = sorted({int(rank["rank"]) for launch in launches for rank in launch})
+    values = np.full((len(launches), len(known)), np.nan)  # Of a rank without a partner a launch has none.
+    for row, launch in zip(values, launches, strict=True):
+        row[[known.index(int(rank["rank"])) for rank in launch]] = [rank[name] for rank in launch]
+    ranks = np.nanmedian(values, axis=0)
     return LogGPParameter(
         symbol=symbol,
-        value=float(np.median(medians)),
+        value=float(np.median(ranks)),
         unit=unit,
-        interval=launch_interval(medians, median),
-        least=min(ranks),
-        greatest=max(ranks),
+        interval=launch_interval(values, _median_of_ranks),
+        least=float(ranks.min()),
+        greatest=float(ranks.max()),
         source=source,
         launches=len(launches),
-        ranks=len(ranks),
+        ranks=len(known),
     )
+
+
+def _median_of_ranks(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Give the median over ranks, the last axis, of their medians over launches."""
+    return np.asarray(np.nanmedian(np.nanmedian(values, axis=axis), axis=-1))
 
 
 def loggp_frame(results: Results) -> pd.DataFrame:

@@ -181,3 +181,5 @@ def _print_tables(tables: Iterable[TextTable], console: Console) -> None:
         for row in one.rows:
             table.add_row(*map(Text, row))
         console.print(table)
+        if one.note:
+            console.print(one.note, end="\n\n")

@@ -32,16 +32,21 @@ _PARAMETERS = {
     "g": "gap between messages",
     "G": "gap per byte",
 }
+_NO_LATENCY = (
+    "L is not above 0: o_s and o_r, each measured by itself, take as long as half of a round trip, where they"
+    " overlap. In a model, take 0."
+)
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table: a title, headings, and rows of cells; the first `names` columns are names."""
+    """A table: a title, headings, rows of cells, and a note below; the first `names` columns are names."""
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     names: int = 1
+    note: str = ""
 
 
 def model_tables(model: Model) -> Iterator[TextTable]:
@@ -97,7 +102,10 @@ def loggp_table(found: Sequence[LogGPParameter]) -> TextTable:
         )
     ranks, launches = count_text(found[0].ranks, "rank"), count_text(found[0].launches, "launch", "launches")
     headings = ("symbol", "parameter", "measured as", "value", "95 % interval", "least rank", "greatest rank")
-    return TextTable(f"LogGP: medians of {ranks} and {launches}", headings, tuple(rows), names=3)
+    hidden = any(one.symbol == "L" and one.value <= 0 for one in found)
+    return TextTable(
+        f"LogGP: medians of {ranks} and {launches}", headings, tuple(rows), 3, _NO_LATENCY * hidden
+    )
 
 
 def _segment_row(model: Model, place: int) -> tuple[str, ...]:

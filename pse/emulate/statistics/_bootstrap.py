@@ -37,14 +37,14 @@ def percentile_interval(found: Floats, launches: int, confidence: float = 0.95) 
 
 
 def launch_interval(
-    launched: Sequence[float | np.floating], statistic: Callable[..., Floats], seed: int = 0
+    launched: Sequence[float | np.floating] | Floats, statistic: Callable[..., Floats], seed: int = 0
 ) -> Interval:
     """Give the 95 % interval of a statistic of a number per launch, by bootstrap.
 
     Parameters
     ----------
-    launched : sequence of float
-        A number of each launch.
+    launched : sequence of float, or numpy.ndarray
+        A number of each launch, or a row of each.
     statistic : callable
         Takes an array and its ``axis``, as `numpy.median` does.
     seed : int
