@@ -10,7 +10,7 @@ import contextlib
 import io
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pse import _loading
 from pse._interrupt import stop_at_once
@@ -18,6 +18,8 @@ from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import open_closed_streams, redirect_to_null
 
 if TYPE_CHECKING:
+    import click
+
     from pse.runtime.request import Request
 
 SERIAL = "--serial"  # Outside an MPI job, this as the first word makes the process the only rank.
@@ -39,7 +41,24 @@ def main() -> None:
     signal.signal(signal.SIGINT, stop_at_once)
     from pse.cli import main as commands
 
+    if inside_mpi_job():
+        _execute_together(commands)
     commands(prog_name="python -m pse")
+
+
+def _execute_together(commands: "click.Command") -> NoReturn:
+    """Execute a command on all ranks of a job; one of them says what is wrong with the command line."""
+    import click
+
+    from pse.runtime.supervise import own_rank
+
+    try:
+        done = commands.main(prog_name="python -m pse", standalone_mode=False)
+    except click.ClickException as error:
+        if own_rank() in (None, 0):
+            error.show()
+        done = error.exit_code
+    sys.exit(done)
 
 
 def _be_rank() -> int:

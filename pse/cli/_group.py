@@ -121,8 +121,9 @@ def first_sentence(help: str) -> str:
 def guarded() -> Iterator[None]:
     """Turn exceptions into messages on standard error and exit codes.
 
-    Failures that pse knows have exit codes of their own, a Ctrl-C gives 130, a reader that went away 141, and
-    what nobody foresaw 3 with one line (and the traceback if PSE_DEBUG is set).  Click's own exceptions pass.
+    Failures that pse knows have exit codes of their own, a Ctrl-C gives 130, a signal that was raised as a
+    KeyboardInterrupt with its `number` 128 more than that, a reader that went away 141, and what nobody
+    foresaw 3 with one line (and the traceback if PSE_DEBUG is set).  Click's own exceptions pass.
     """
     open_closed_streams()
     try:
@@ -133,9 +134,10 @@ def guarded() -> Iterator[None]:
         sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
-    except KeyboardInterrupt:
-        click.echo("stopped by SIGINT", err=True)
-        sys.exit(128 + signal.SIGINT)
+    except KeyboardInterrupt as stop:
+        number = getattr(stop, "number", signal.SIGINT)
+        click.echo(f"stopped by {signal.Signals(number).name}", err=True)
+        sys.exit(128 + number)
     except BrokenPipeError:
         # Python would complain about it once more at its end.
         redirect_to_null(sys.stdout.fileno())

@@ -1,17 +1,22 @@
 """Configurations are read as they are written; what is wrong is named with file and line."""
 
+import signal
+
 import pytest
 
+from pse._abi.emulate import StepKind
 from pse.emulate import (
     Application,
     Configuration,
     ConfigurationError,
+    RecordedProgram,
+    Step,
     check_configuration,
     read_configuration,
 )
 from pse.emulate.configuration._placement import Nodes, place_applications
 from pse.emulate.job._phase_one import rounds_of
-from pse.emulate.patterns import _registry
+from pse.emulate.patterns import _registry, _user_code
 
 GOOD = """\
 [run]
@@ -53,6 +58,32 @@ def test_a_configuration_is_read_with_its_defaults(tmp_path):
     together = [setting for setting in found.settings() if not setting.alone]
     assert len(together) == 4
     assert len(found.settings()) == 4 + 4 + 1
+
+
+def test_ranks_that_the_job_has_otherwise_or_that_do_nothing_are_told(tmp_path):
+    def told(text, ranks=None):
+        said = []
+        found = read(tmp_path, text, ranks, say=said.append)
+        return found.ranks, [line.removeprefix(str(tmp_path)) for line in said]
+
+    run, given = "[run]\nranks = 4\n", "[exchanges]\nalpha = 1e-6\nbeta = 0\n"
+    assert told(run + APPLICATION) == (4, [])
+    assert told(run + APPLICATION, 4) == (4, [])
+    other = ["/ace.toml:2: ranks = 4 doesn't count: the job has 2 ranks"]
+    assert told(run + APPLICATION, 2) == (2, other)
+    idle = "/ace.toml: the applications have 2 of the job's 4 ranks: the rest "
+    assert told(APPLICATION + "ranks = 2\n", 4) == (4, [idle + "only exchanges messages"])
+    assert told(given + APPLICATION + "ranks = 2\n", 4) == (4, [idle + "does nothing"])
+
+
+def test_dimensions_and_recorded_programs_say_how_many_ranks_they_need(tmp_path):
+    grid = '[[applications]]\npattern = "cartesian"\ndimensions = [2, 3]\n'
+    assert read(tmp_path, grid, None).ranks == 6
+    both = read(tmp_path, grid + '[[applications]]\npattern = "pairwise"\n', 8)
+    assert [one.ranks for one in both.applications] == [6, 2]
+    steps = tuple((Step(StepKind.SEND, 1, 8),) if rank == 0 else () for rank in range(2))
+    RecordedProgram((steps[0], (Step(StepKind.RECEIVE, 0, 8),), ())).save(tmp_path / "own.npz")
+    assert read(tmp_path, '[[applications]]\nprogram = "own.npz"\n', None).ranks == 3
 
 
 APPLICATION = '[[applications]]\npattern = "pairwise"\n'
@@ -115,10 +146,16 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
         ("[run]\ntime = \n" + APPLICATION, 2, "invalid value"),
         ("", 1, "there are no applications"),
         (
-            '[[applications]]\npattern = "cartesian"\ndimensions = [2, 2]\n',
-            3,
+            '[[applications]]\npattern = "cartesian"\nranks = 6\ndimensions = [2, 2]\n',
+            4,
             "dimensions = 2 × 2 are 4 ranks, not 6",
         ),
+        (
+            '[[applications]]\npattern = "cartesian"\ndimensions = [2, 4]\n',
+            3,
+            "the applications need at least 8 ranks, and the job has 6",
+        ),
+        ('[[applications]]\npattern = "wavefront"\ndimensions = "2x2"\n', 3, "expected 1 to 3 integers"),
         (
             '[[applications]]\npattern = "alltoall"\nsizes = "2047 MiB"\nranks = 6\n',
             3,
@@ -204,6 +241,16 @@ def test_a_pattern_whose_ranks_would_wait_for_ever_is_named(tmp_path, monkeypatc
         ("@pattern\ndef mine(cycle):\n    pass\n", 2, "a pattern needs a name"),
         ("@pattern('mine', variants=0)\ndef mine(cycle):\n    pass\n", 2, "has variants = 0"),
         ("raise SystemExit(3)\n", 2, "can't be executed: SystemExit: 3"),
+        (
+            "@pattern('pairwise')\ndef mine(cycle):\n    pass\n",
+            2,
+            "mine.py can't be executed: there is a pattern 'pairwise' already, which comes with pse (",
+        ),
+        (
+            "@pattern('mine')\ndef mine(cycle):\n    pass\n@pattern('mine')\ndef other(cycle):\n    1\n",
+            2,
+            "there is a pattern 'mine' already, in line 2 of ",
+        ),
     ],
 )
 def test_a_pattern_that_fails_is_named_with_its_line(tmp_path, monkeypatch, pattern, line, words):
@@ -213,8 +260,39 @@ def test_a_pattern_that_fails_is_named_with_its_line(tmp_path, monkeypatch, patt
         read(tmp_path, '[run]\npatterns = "mine.py"\n[[applications]]\npattern = "mine"\n', 2)
     assert f"ace.toml:{line}: " in caught.value.message
     assert words in caught.value.message
-    if "the pattern mine fails" in caught.value.message:
+    if "mine fails" in caught.value.message or "mine.py can't be" in caught.value.message:
         assert "mine.py, line " in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("@pattern('mine')\ndef mine(cycle):\n    while True:\n        pass\n", "fails for rank 0 of 2"),
+        (
+            "@pattern('mine')\ndef mine(cycle):\n    while True:\n        try:\n            cycle.send(1)\n"
+            "        except Exception:\n            pass\n",
+            "fails for rank 0 of 2",
+        ),
+        (
+            "def check(*_):\n    while True: pass\n@pattern('mine', check=check)\ndef mine(cycle): 1\n",
+            "in its",
+        ),
+        ("while True:\n    pass\n", "mine.py can't be executed"),
+    ],
+)
+def test_a_pattern_that_never_ends_is_named_with_its_line(tmp_path, monkeypatch, pattern, words):
+    monkeypatch.setattr(_registry, "PATTERNS", dict(_registry.PATTERNS))
+    monkeypatch.setattr(_user_code, "PATIENCE", 0.2)
+    (tmp_path / "mine.py").write_text("from pse.ace import pattern\n" + pattern)
+    handler, left = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]
+    with pytest.raises(ConfigurationError, match=r"mine\.py, line \d") as caught:
+        read(tmp_path, '[run]\npatterns = "mine.py"\n[[applications]]\npattern = "mine"\n', 2)
+    assert words in caught.value.message
+    assert ": it takes longer than 0.2 s (" in caught.value.message
+    assert caught.value.help == "make sure that its loops end"
+    assert signal.getsignal(signal.SIGALRM) == handler
+    after = signal.getitimer(signal.ITIMER_REAL)[0]  # An alarm of the program's own goes on.
+    assert 0 < after < left if left else after == 0
 
 
 def test_a_configuration_made_in_python_is_checked_too():

@@ -20,8 +20,10 @@ from pse.emulate import (
     Application,
     Configuration,
     Model,
+    RecordedProgram,
     Results,
     Step,
+    Stopped,
     find_nodes,
     find_pattern,
     measure,
@@ -30,7 +32,7 @@ from pse.emulate import (
 )
 from pse.emulate.job._phase_two import Emulation, measure_communication
 from pse.emulate.launches import _driver
-from pse.emulate.launches._driver import _ending
+from pse.emulate.launches._driver import _ending, _raised_signals
 from pse.emulate.patterns._registry import PATTERNS
 from pse.errors import RunError, UsageError
 from pse.runtime.launch import Hosts, find_mpiexec
@@ -210,6 +212,24 @@ def test_options_that_a_launch_inside_a_job_can_not_have_are_refused(tmp_path):
     assert not (tmp_path / "pair.ace").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["-o", "none/pair.ace"], "there is no directory none"),
+        (["--launches", "0"], "0 is not in the range"),
+        (["--append", "-o", "taken.ace"], "taken.ace exists and holds no results"),
+    ],
+)
+def test_what_a_job_can_not_do_is_said_by_one_rank(words, problem, tmp_path):
+    (tmp_path / "taken.ace").mkdir()
+    (tmp_path / "pair.toml").write_text(PAIR)
+    command = [find_mpiexec().path, "-n", "2", sys.executable, "-m", "pse", "ace", "run", "pair.toml", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count(problem) == 1
+    assert "Traceback" not in done.stderr
+
+
 def test_hosts_that_can_not_be_read_are_named(tmp_path):
     file = tmp_path / "pairs.toml"
     file.write_text('[[applications]]\npattern = "pairwise"\nranks = 2\n')
@@ -290,9 +310,9 @@ def test_a_terminated_driver_ends_its_launch():
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Who ignores it passes that on.
     launch = subprocess.Popen(["sleep", "100"], start_new_session=True)
     signal.signal(signal.SIGINT, before)
-    with pytest.raises(SystemExit) as left, _ending(launch):
+    with pytest.raises(Stopped) as left, _raised_signals(), _ending(launch):
         os.kill(os.getpid(), signal.SIGTERM)
-    assert left.value.code == 128 + signal.SIGTERM
+    assert left.value.number == signal.SIGTERM
     assert launch.wait() == -signal.SIGINT
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -332,6 +352,14 @@ def test_how_long_a_launch_takes_is_said_before_it_if_messages_have_given_costs(
     Path("pair.toml").write_text(text.replace("alpha = 1e-6\nbeta = 0\n", "alpha = 1\nbeta = 1e-3\n"))
     # There and back at 2 s a message: 1,000 cycles of 4 s, 5 and 2 times as long with computing.
     assert "by α and β as given a launch takes 28,000 s" in run_pair("-o", "given.ace").stderr
+
+
+def test_a_launch_takes_as_long_as_a_recorded_program_computes(launched):
+    steps = Step(StepKind.COMPUTE, seconds=3.0), Step(StepKind.BARRIER)
+    RecordedProgram((steps, steps)).save("own.npz")
+    text = '[exchanges]\nalpha = 1e-6\nbeta = 0\n[[applications]]\nprogram = "own.npz"\ncycles = 10\n'
+    Path("pair.toml").write_text(text)
+    assert "by α and β as given a launch takes 30.0 s" in run_pair("-o", "given.ace").stderr
 
 
 def test_launches_that_are_appended_are_launches_of_their_own(launched):
@@ -402,7 +430,7 @@ def test_no_launch_begins_when_the_time_would_be_up(launched):
         UsageError("launch 3 failed"),
         OSError("launch 3 failed"),
         KeyboardInterrupt(),
-        SystemExit(143),
+        Stopped(signal.SIGTERM),
     ],
 )
 def test_launches_before_one_that_fails_or_is_stopped_are_kept(launched, end):
@@ -413,6 +441,28 @@ def test_launches_before_one_that_fails_or_is_stopped_are_kept(launched, end):
     if isinstance(end, Exception):
         assert done.exit_code == 3
         assert "error: launch 3 failed\nhelp: 2 launches before it: what they measured is kept" in done.stderr
+    else:
+        number = getattr(end, "number", signal.SIGINT)
+        assert done.exit_code == 128 + number
+        assert done.stderr.endswith(f"stopped by {signal.Signals(number).name}\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_keeps_the_launches_before_it(tmp_path, number):
+    (tmp_path / "pair.toml").write_text(PAIR + "cycles = 10\n")
+    command = [sys.executable, "-m", "pse", "ace", "run", "pair.toml", "-n", "2", "--launches", "1000"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        while "launch 2" not in (line := run.stderr.readline()):
+            assert line
+        run.send_signal(number)
+        output, said = run.communicate(timeout=60)
+    assert run.returncode == 128 + number
+    assert said.endswith(f"stopped by {signal.Signals(number).name}\n")
+    kept = len(Results.load(tmp_path / "pair.ace").launches)
+    assert kept >= 1
+    assert output.startswith(f"pair.ace: {kept} launch")
 
 
 def test_results_that_can_not_be_written_are_kept_elsewhere(launched, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from pse.emulate import (
     LaunchError,
     Results,
     ResultsError,
+    Stopped,
     check_target,
     find_nodes,
     join_results,
@@ -26,7 +27,7 @@ from pse.errors import UsageError
 from pse.files import explained, locked_output
 from pse.runtime.faults import failing_together
 from pse.runtime.launch import Hosts
-from pse.runtime.supervise import inside_mpi_job
+from pse.runtime.supervise import inside_mpi_job, own_rank
 from pse.text import count_text, list_text
 
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
@@ -61,20 +62,21 @@ def command(
     for, or the time is up.  Inside an MPI job (mpirun -n N python -m pse ace run CONFIG.toml) it is one
     launch; --append adds it to others.
     """
-    target = check_target(output or Path(f"{configuration.stem}.ace"))
-    earlier = Results.load(target) if append and target.exists() else None
+    target = output or Path(f"{configuration.stem}.ace")
     if inside_mpi_job():
         options = {"-n": ranks, "--launches": launches, "--time": seconds, "--hosts": hosts}
         options["--hostfile"] = hostfile
         given = [name for name, value in options.items() if value is not None]
-        _be_launch(configuration, target, earlier, append, given)
+        _be_launch(configuration, target, append, given)
         return
+    earlier = _earlier(target, append)
     where = Hosts.chosen(hosts, hostfile, os.environ)
     asked = read_configuration(
         configuration,
         ranks,
         per_node=lambda total: where.most_ranks(total, os.environ),
         nodes=lambda total: find_nodes(where, total),
+        say=_note,
     )
     if earlier is not None:
         earlier.require_applications(asked.application_facts())
@@ -88,11 +90,16 @@ def command(
         _warn_of_replacing(target)
     try:
         found = measure(asked, _say, hosts=where, first=_next_launch(earlier))
-    except LaunchError as error:
+    except (LaunchError, Stopped) as error:
         if error.results is not None:
             _save(error.results, target, append)
         raise
     _save(found, target, append)
+
+
+def _earlier(target: Path, append: bool) -> Results | None:
+    """Give the results that are to be added to; refuse a target that can't be written."""
+    return Results.load(target) if check_target(target).exists() and append else None
 
 
 def _warn_of_replacing(target: Path) -> None:
@@ -114,17 +121,19 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def _note(text: str) -> None:
+    _say(f"note: {text}")
+
+
 def _next_launch(earlier: Results | None) -> int:
     return 1 + max(earlier.launches, default=-1) if earlier else 0
 
 
-def _be_launch(
-    configuration: Path, target: Path, earlier: Results | None, append: bool, given: Sequence[str]
-) -> None:
-    """Be a rank of one launch; what is wrong with the configuration is said by one rank."""
+def _be_launch(configuration: Path, target: Path, append: bool, given: Sequence[str]) -> None:
+    """Be a rank of one launch; what is wrong with what is asked for is said by one rank."""
     with failing_together():
         _refuse_options(given)
-        found = _launched(configuration, earlier)
+        found = _launched(configuration, _earlier(target, append))
     if found is not None:  # On rank 0.
         if not append:
             _warn_of_replacing(target)
@@ -143,7 +152,8 @@ def _launched(configuration: Path, earlier: Results | None) -> Results | None:
     size = next((int(os.environ[name]) for name in _SIZES if name in os.environ), None)
     mpi4py.rc.threads = False  # As programs in C start MPI, unless they ask for more.
     # MPI starts where nodes are asked for: once nothing else in the configuration is wrong.
-    asked = read_configuration(configuration, size, nodes=lambda _: emulate.nodes_of())
+    say = _note if own_rank() in (None, 0) else lambda text: None
+    asked = read_configuration(configuration, size, nodes=lambda _: emulate.nodes_of(), say=say)
     if earlier is not None:
         earlier.require_applications(asked.application_facts())
     return emulate.run_launch(asked, _next_launch(earlier))

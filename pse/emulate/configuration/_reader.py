@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from pse.emulate.configuration._configuration import (
     EXCHANGE_SIZES,
     PLACEMENTS,
     PREDICTIONS,
+    RECORDED,
     WAITS,
     Application,
     Configuration,
@@ -26,12 +28,12 @@ from pse.emulate.configuration._toml_lines import key_lines, toml_mistake
 from pse.emulate.configuration._values import Source, Table
 from pse.emulate.model._model import Model, ModelError
 from pse.emulate.patterns._cycle import PatternError
+from pse.emulate.patterns._grids import dimensions_problem, grid_problem
 from pse.emulate.patterns._lookup import find_pattern, load_patterns
 from pse.emulate.patterns._registry import Pattern
-from pse.emulate.recorded._program import load_program
+from pse.emulate.recorded._program import RecordedProgram, load_program
 from pse.text import count_text, did_you_mean, list_text
 
-RECORDED = "recorded"
 RUN, EXCHANGES, APPLICATIONS = "run", "exchanges", "applications"
 _LEAST = '[[applications]], and below it pattern = "pairwise"'
 _SIZE = "a size below 2 GiB, such as 1024 or '4 KiB'"
@@ -50,6 +52,7 @@ def read_configuration(
     *,
     per_node: Callable[[int], int] | None = None,
     nodes: Callable[[int], Nodes | None] | None = None,
+    say: Callable[[str], object] = lambda text: None,
 ) -> Configuration:
     """Read a configuration and check it.
 
@@ -64,6 +67,8 @@ def read_configuration(
     nodes : callable, optional
         Says of a number of ranks on which nodes they are; called if an application names nodes, which aren't
         compared with anything by default.
+    say : callable, optional
+        Is told what is measured otherwise than the file says, or on fewer ranks than the job has.
 
     Returns
     -------
@@ -90,8 +95,9 @@ def read_configuration(
     exchanges.check_keys(_EXCHANGE_KEYS)
     listed = _applications_of(source, content)
     files = _pattern_files(run, Path(path))
-    wanted = run.take("ranks", values.count, "an integer from 1", None) if ranks is None else ranks
-    counts = _ranks_of(listed, wanted)
+    told = run.take("ranks", values.count, "an integer from 1", None)
+    wanted = told if ranks is None else ranks
+    counts = _ranks_of(listed, wanted, Path(path))
     total = sum(counts) if wanted is None else wanted
     fullest = per_node(total) if per_node else None
     if (crowded := rank_problem(total, fullest)) is not None:
@@ -115,6 +121,11 @@ def read_configuration(
     for problem in find_problems(found, fullest, there):
         table = exchanges if problem.application is None else listed[problem.application]
         table.fail(problem.key, problem.message, problem.help)
+    if told not in (None, total):
+        say(f"{run.place('ranks')}: ranks = {told} doesn't count: the job has {count_text(total, 'rank')}")
+    if sum(counts) < total:
+        rest = "only exchanges messages" if found.exchange_sizes else "does nothing"
+        say(f"{path}: the applications have {sum(counts)} of the job's {total} ranks: the rest {rest}")
     return found
 
 
@@ -168,9 +179,9 @@ def _pattern_files(run: Table, path: Path) -> tuple[str, ...]:
     return files
 
 
-def _ranks_of(listed: list[Table], total: int | None) -> list[int]:
-    """Give each application's number of ranks; those that don't say it share what is left."""
-    given = [one.take("ranks", values.count, "an integer from 1", None) for one in listed]
+def _ranks_of(listed: list[Table], total: int | None, path: Path) -> list[int]:
+    """Give each application's number of ranks; those that any number suits share what is left."""
+    given = [_own_ranks(one, path) for one in listed]
     silent = [number for number, count in enumerate(given) if count is None]
     if total is None and silent:
         listed[silent[0]].fail("", "the application has no ranks, and neither has the job", "say -n N")
@@ -179,7 +190,7 @@ def _ranks_of(listed: list[Table], total: int | None) -> list[int]:
         first = next((number for number, count in enumerate(given) if count is not None), 0)
         need = count_text(sum(filter(None, given)) + len(silent), "rank")
         listed[first].fail(
-            "ranks",
+            next((key for key in ("ranks", "dimensions", "program") if listed[first].has(key)), ""),
             f"the applications need at least {need}, and the job has {total}",
             "start more ranks with -n N, or give the applications fewer",
         )
@@ -190,6 +201,21 @@ def _ranks_of(listed: list[Table], total: int | None) -> list[int]:
     )
     rest = iter(shares)
     return [next(rest) if count is None else count for count in given]
+
+
+def _own_ranks(table: Table, path: Path) -> int | None:
+    """Give the number of ranks that an application says, or else needs; None if any number suits it."""
+    said: int | None = table.take("ranks", values.count, "an integer from 1", None)
+    if said is not None:
+        return said
+    if table.has("program"):
+        return _program(table, path).ranks
+    if _pattern(table).check is not grid_problem or not table.has("dimensions"):
+        return None
+    dimensions: list[int] = table.raw("dimensions")
+    if (problem := dimensions_problem(dimensions)) is not None:
+        table.fail("dimensions", problem)
+    return math.prod(dimensions)
 
 
 def _application(table: Table, number: int, ranks: int, path: Path) -> Application:
@@ -241,12 +267,7 @@ def _common_values(table: Table, name: str, cycles: int) -> dict[str, Any]:
 def _recorded(table: Table, number: int, ranks: int, path: Path) -> Application:
     """Read an application that replays a recorded program: its messages and loads are those of the trace."""
     table.check_keys(_APPLICATION_KEYS - {"pattern", "sizes", "loads", "blocking"})
-    name = table.take("program", values.text, "the path of a program that `pse ace from-trace` wrote", None)
-    file = str((path.parent / name).absolute())
-    try:
-        program = load_program(file)
-    except PatternError as error:
-        table.fail("program", error.message, error.help)
+    program = _program(table, path)
     if program.ranks != ranks:
         recorded = count_text(program.ranks, "rank")
         table.fail("ranks", f"the program was recorded on {recorded}, and the application has {ranks}")
@@ -255,9 +276,21 @@ def _recorded(table: Table, number: int, ranks: int, path: Path) -> Application:
         ranks=ranks,
         sizes=(0,),
         loads=(100.0,),
-        program=file,
-        **_common_values(table, f"{Path(name).stem}-{number}", 10),
+        program=_program_file(table, path),
+        **_common_values(table, f"{Path(table.raw('program')).stem}-{number}", 10),
     )
+
+
+def _program(table: Table, path: Path) -> RecordedProgram:
+    try:
+        return load_program(_program_file(table, path))
+    except PatternError as error:
+        table.fail("program", error.message, error.help)
+
+
+def _program_file(table: Table, path: Path) -> str:
+    name = table.take("program", values.text, "the path of a program that `pse ace from-trace` wrote", None)
+    return str((path.parent / name).absolute())
 
 
 def _pattern(table: Table) -> Pattern:

@@ -35,6 +35,13 @@ def groups_of(application: Application) -> Groups:
     return () if application.program is None else load_program(application.program).groups
 
 
+def computed_by(application: Application, size: int, seed: int) -> float:
+    """Give what the steps of an application's cycle compute by themselves: the ranks' mean, s."""
+    programs = [variants_of(application, rank, size, seed) for rank in range(application.ranks)]
+    cycles = [steps for own in programs for steps in own]
+    return sum(step.seconds for steps in cycles for step in steps) / len(cycles)
+
+
 def predict_pattern(application: Application, size: int, seed: int, cost: Cost) -> float:
     """Predict an application's communication time of a cycle by the cost of messages: the ranks' mean, s."""
     programs = [variants_of(application, rank, size, seed) for rank in range(application.ranks)]

@@ -24,9 +24,12 @@ class Source:
 
     def fail(self, table: Place, key: str, message: str, help: str | None = None) -> NoReturn:
         """Raise ConfigurationError with the place of a key, or of its table."""
+        raise ConfigurationError(f"{self.place(table, key)}: {message}", help=help)
+
+    def place(self, table: Place, key: str) -> str:
+        """Give the file and the line of a key, or of its table."""
         known = ((table, key), ((key, 0), ""), (table, ""))  # A key of the file may be the name of a table.
-        line = next((self.lines[one] for one in known if one in self.lines), 1)
-        raise ConfigurationError(f"{self.path}:{line}: {message}", help=help)
+        return f"{self.path}:{next((self.lines[one] for one in known if one in self.lines), 1)}"
 
 
 class Table:
@@ -48,6 +51,10 @@ class Table:
     def fail(self, key: str, message: str, help: str | None = None) -> NoReturn:
         """Raise ConfigurationError with the place of a key."""
         self._source.fail(self._place, key, message, help)
+
+    def place(self, key: str) -> str:
+        """Give the file and the line of a key."""
+        return self._source.place(self._place, key)
 
     def has(self, key: str) -> bool:
         """Say whether a key is there."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,7 +24,7 @@ from pse._abi.environment import MPI_RANK_VARIABLES
 from pse.emulate.configuration._checks import check_configuration
 from pse.emulate.configuration._configuration import Configuration
 from pse.emulate.configuration._placement import Nodes
-from pse.emulate.configuration._steps import predict_pattern
+from pse.emulate.configuration._steps import computed_by, predict_pattern
 from pse.emulate.job._command import launch_command
 from pse.emulate.launches._stopping import precision_of
 from pse.emulate.results._results import Results
@@ -33,6 +34,7 @@ from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environ
 from pse.text import count_text, time_text
 
 Say = Callable[[str], None]
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _PATIENCE = 30.0
 """Seconds that naming the nodes may take."""
 
@@ -58,6 +60,27 @@ class LaunchError(RunError):
     def __init__(self, message: str, results: Results | None = None, *, help: str | None = None) -> None:
         super().__init__(message, help=help)
         self.results = results
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal ended a measurement.
+
+    Parameters
+    ----------
+    number : int
+        The signal.
+    results : Results, optional
+        Of the launches before it; None if there was none.
+
+    Examples
+    --------
+    >>> Stopped(signal.SIGTERM).results is None
+    True
+    """
+
+    def __init__(self, number: int = signal.SIGINT, results: Results | None = None) -> None:
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+        self.number, self.results = number, results
 
 
 def measure(
@@ -91,6 +114,8 @@ def measure(
         The ranks can't execute what is asked for.
     LaunchError
         A launch failed; it has the results of those before it.
+    Stopped
+        A signal came, from Ctrl-C for instance; it has the results of the launches before.
 
     Examples
     --------
@@ -107,18 +132,16 @@ def measure(
         say(f"by α and β as given a launch takes {time_text(1e9 * seconds)}")
     begin = time.monotonic()
     shared = None if where.all_local(os.environ) else os.getcwd()  # All nodes must see it.
-    with brief_directory("pse-ace-", shared) as directory:
+    with _raised_signals(), brief_directory("pse-ace-", shared) as directory:
         for launch in range(configuration.most_launches):
             try:
                 if _is_enough(configuration, found, time.monotonic() - begin, say):
                     break
                 say(f"launch {launch + 1}")
                 found.append(_launch(configuration, first + launch, directory, where))
-            except (KeyboardInterrupt, SystemExit):
-                if not found:
-                    raise
-                say("stopped: what was measured so far is kept")
-                break
+            except KeyboardInterrupt as stop:
+                number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
+                raise Stopped(number, join_results(found) if found else None) from None
             except (OSError, PseError) as error:
                 raise _launch_error(error, found) from None
     return join_results(found)
@@ -134,7 +157,8 @@ def _foretold(configuration: Configuration) -> float | None:
         number, size, load = part
         application = configuration.applications[number]
         cycle = predict_pattern(application, size, configuration.seed, lambda n: alpha + beta * n)
-        return application.cycles * cycle * 100 / load
+        own = computed_by(application, size, configuration.seed)
+        return application.cycles * (cycle * 100 / load + own)
 
     return sum(max(map(seconds, setting.parts)) for setting in configuration.settings())
 
@@ -232,10 +256,26 @@ def _launch(configuration: Configuration, launch: int, directory: str, hosts: Ho
 
 
 @contextlib.contextmanager
-def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
-    """End mpiexec and its ranks whatever happens, SIGTERM included."""
+def _raised_signals() -> Iterator[None]:
+    """Let signals that would end this process at once raise Stopped instead, as Ctrl-C raises."""
     handled = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _exit) if handled else None
+    ending = [one for one in _SIGNALS if handled and signal.getsignal(one) is signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise Stopped(number)
+
+
+@contextlib.contextmanager
+def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
+    """End mpiexec and its ranks whatever happens."""
     try:
         yield
     except BaseException:
@@ -246,13 +286,6 @@ def _ending(process: subprocess.Popen[str]) -> Iterator[None]:
                 process.wait(2)
                 break
         raise
-    finally:
-        if handled:
-            signal.signal(signal.SIGTERM, before)
-
-
-def _exit(number: int, _frame: object) -> NoReturn:
-    raise SystemExit(128 + number)
 
 
 def join_results(parts: Sequence[Results]) -> Results:

@@ -40,13 +40,20 @@ def grid_problem(ranks: int, options: Mapping[str, Any]) -> str | None:
     given = options.get("dimensions")
     if given is None:
         return None
-    whole = isinstance(given, list | tuple) and all(type(extent) is int and extent > 0 for extent in given)
-    if not whole or not 1 <= len(given) <= MOST_DIMENSIONS:
-        return f"dimensions = {given!r}: expected 1 to {MOST_DIMENSIONS} integers from 1, such as [2, 2]"
+    if (problem := dimensions_problem(given)) is not None:
+        return problem
     if math.prod(given) != ranks:
         product = " × ".join(map(str, given))
         return f"dimensions = {product} are {count_text(math.prod(given), 'rank')}, not {ranks}"
     return None
+
+
+def dimensions_problem(given: Any) -> str | None:
+    """Say why something can't be the dimensions of a grid of any number of ranks."""
+    whole = isinstance(given, list | tuple) and all(type(extent) is int and extent > 0 for extent in given)
+    if whole and 1 <= len(given) <= MOST_DIMENSIONS:
+        return None
+    return f"dimensions = {given!r}: expected 1 to {MOST_DIMENSIONS} integers from 1, such as [2, 2]"
 
 
 def coordinates(rank: int, extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pse.emulate.patterns import _registry as registry, _standard  # noqa: F401
 from pse.emulate.patterns._cycle import PatternError
 from pse.emulate.patterns._registry import Pattern
+from pse.emulate.patterns._user_code import user_code
 from pse.text import did_you_mean, list_text
 
 
@@ -54,7 +55,7 @@ def load_patterns(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     PatternError
-        It can't be executed.
+        It can't be executed, or not within 10 s.
 
     Examples
     --------
@@ -77,9 +78,5 @@ def load_patterns(path: str | os.PathLike[str]) -> None:
         raise PatternError(f"there is no Python file {file} with patterns")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    try:
+    with user_code(f"{file} can't be executed", str(file)):
         spec.loader.exec_module(module)
-    except PatternError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise PatternError(f"{file} can't be executed: {type(error).__name__}: {error}") from error

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pse.emulate.patterns._cycle import Cycle, PatternError, Step
+from pse.emulate.patterns._user_code import user_code
 
 Build = Callable[[Cycle], None]
 Check = Callable[[int, Mapping[str, Any]], str | None]
@@ -69,7 +69,7 @@ class Pattern:
         """Give the steps of one rank in one variant of the cycle."""
         random = np.random.default_rng([seed, variant])
         cycle = Cycle(rank, ranks, size, blocking, options or {}, variant, random)
-        with self._named_errors(f"for rank {rank} of {ranks}"):
+        with self._executed(f"for rank {rank} of {ranks}"):
             self.build(cycle)
         cycle.complete()
         return cycle.steps
@@ -78,22 +78,12 @@ class Pattern:
         """Say why so many ranks can't use the pattern with these options; None if they can."""
         if ranks < 2:
             return f"the pattern {self.name} needs at least 2 ranks, not {ranks}"
-        with self._named_errors("in its check"):
+        with self._executed("in its check"):
             return self.check(ranks, options)
 
-    @contextlib.contextmanager
-    def _named_errors(self, where: str) -> Iterator[None]:
-        """Raise PatternError for whatever the pattern's functions raise, with their file and line."""
-        try:
-            yield
-        except (Exception, SystemExit) as error:
-            file = self.build.__code__.co_filename
-            frames = traceback.walk_tb(error.__traceback__)
-            lines = [line for frame, line in frames if frame.f_code.co_filename == file]
-            place = f" ({file}, line {lines[-1]})" if lines else ""
-            what = error.message if isinstance(error, PatternError) else f"{type(error).__name__}: {error}"
-            message = f"the pattern {self.name} fails {where}: {what}{place}"
-            raise PatternError(message, help=getattr(error, "help", None)) from error
+    def _executed(self, where: str) -> AbstractContextManager[None]:
+        """Raise PatternError if one of the pattern's functions fails or doesn't end, with file and line."""
+        return user_code(f"the pattern {self.name} fails {where}", self.build.__code__.co_filename)
 
 
 def _no_problem(_ranks: int, _options: Mapping[str, Any]) -> None:
@@ -145,9 +135,17 @@ def pattern(
     def added(build: Build) -> Build:
         known = PATTERNS.get(name)
         if known is not None and known.build.__code__ != build.__code__:
-            raise PatternError(f"there is a pattern {name!r} already", help="give it another name")
+            message = f"there is a pattern {name!r} already, {_origin(known)}"
+            raise PatternError(message, help="give it another name")
         description = (build.__doc__ or name).strip().split("\n")[0]
         PATTERNS[name] = Pattern(name, build, description, check, tuple(options), variants)
         return build
 
     return added
+
+
+def _origin(known: Pattern) -> str:
+    """Say where a pattern is defined."""
+    code = known.build.__code__
+    shipped = known.build.__module__.startswith("pse.emulate.")
+    return "which comes with pse" if shipped else f"in line {code.co_firstlineno} of {code.co_filename}"
