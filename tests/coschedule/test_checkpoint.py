@@ -30,7 +30,7 @@ def check_restarts(mpiexec, ranks, tmp_path, kills, steps=12, env=ONE_NODE):
     codes, found = run_until_done(mpiexec, ranks, tmp_path / "killed", kills, steps, env)
     assert found == run_until_done(mpiexec, ranks, tmp_path / "whole", 0, steps, env)[1], codes
     assert len(list((tmp_path / "killed" / "saved").iterdir())) == ranks + 1
-    return codes
+    assert sum(map(bool, codes)) == kills
 
 
 @pytest.mark.parametrize("ranks", [1, 3, 4])
@@ -46,9 +46,17 @@ def test_a_program_killed_on_either_node_goes_on_as_if_nothing_had_been(mpiexec,
 
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("ranks", [1, 3, 4])
-def test_a_program_killed_many_times_goes_on(mpiexec, ranks, tmp_path):
-    assert any(check_restarts(mpiexec, ranks, tmp_path, 20, 200))
+@pytest.mark.parametrize(
+    ("ranks", "env"),
+    [
+        *((ranks, ONE_NODE) for ranks in (1, 3, 4)),
+        *(pytest.param(ranks, TWO_NODES, marks=needs_cliques()) for ranks in (3, 6)),
+        pytest.param(6, THREE_NODES, marks=needs_cliques()),
+    ],
+    ids=["1", "3", "4", "2+1", "3+3", "2+2+2"],
+)
+def test_a_program_killed_in_twenty_random_slices_goes_on(mpiexec, ranks, env, tmp_path):
+    check_restarts(mpiexec, ranks, tmp_path, 20, 100, env)
 
 
 @pytest.fixture

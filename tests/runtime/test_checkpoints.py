@@ -120,11 +120,13 @@ def kill(started, choose):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("transport", ["auto", "bcs"])
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.nightly)])
-def test_killed_at_any_moment_and_resumed_it_gives_the_same_bits(tmp_path, undisturbed, kills):
+def test_killed_at_any_moment_and_resumed_it_gives_the_same_bits(tmp_path, undisturbed, kills, transport):
     choose = random.Random(20)
     directory = work(tmp_path / "work")
     arguments = ["run", "checkpointed.coven", "-p", "3", "--checkpoint", "kept", "--every", "1"]
+    arguments += ["-o", f"transport={transport}"]
     for _ in range(kills):
         # However slow the test is, the run gets no further than this, so there are always as many kills.
         before = step(directory)

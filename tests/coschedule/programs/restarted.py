@@ -1,4 +1,7 @@
-"""A program that goes on where its checkpoint was: restarted.py FOLDER RESULT KILL STEPS; 0 kills nobody."""
+"""A program that goes on where its checkpoint was: restarted.py FOLDER RESULT KILL STEPS.
+
+KILL chooses a rank, and the slice in which it is killed; 0: none is.
+"""
 
 import hashlib
 import os
@@ -6,6 +9,7 @@ import random
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +22,13 @@ world = MPI.COMM_WORLD
 rank, ranks = world.rank, world.size
 after, before = (rank + 1) % ranks, (rank - 1) % ranks
 dice = random.Random(kill)
-victim, moment = kill % ranks, dice.random() / 4
-if kill and victim == rank:
-    threading.Timer(moment, os.kill, (os.getpid(), signal.SIGKILL)).start()
+victim, last = kill % ranks, dice.randrange(1, 40)
+
+
+def kill_in_slice(comm, number):
+    while comm.totals()["slices"] < number:
+        time.sleep(0)  # The program goes on meanwhile.
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def exchange(comm, step, x):
@@ -45,6 +53,9 @@ def size_of(step):
 
 with bcs.Comm(world, schedule=100_000, slice=100e-6) as comm:
     state = comm.restore(folder) or {"step": 0, "x": np.array([1.0, rank])}
+    if kill and victim == rank:
+        first = comm.totals()["slices"]  # Slices go on from those of the checkpoint.
+        threading.Thread(target=kill_in_slice, args=(comm, first + last), daemon=True).start()
     x, requests = state["x"], []
     for step in range(int(state["step"]), steps):
         x = exchange(comm, step, x)
