@@ -5,6 +5,7 @@ Every room's errors derive from these; the command line prints ``error: …`` an
 """
 
 import errno
+import os
 from typing import Any, Final
 
 from pse._abi.waiting import ExitCode
@@ -103,3 +104,74 @@ class ModuleNotFound(ProgramError):
     --------
     PseError
     """
+
+
+_REMEDIES: Final = {
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM), "change who may use it (ls -ld, chmod), or name another path"
+    ),
+    **dict.fromkeys(DISK_FULL, "free space there, or name a path on another disk"),
+    errno.EROFS: "its file system takes no changes: name a path on another one",
+    errno.EISDIR: "it is a directory: name a file",
+    errno.ENOTDIR: "a part of this path is a file: name a path that leads through directories",
+    errno.ENAMETOOLONG: "name a shorter path",
+    errno.ELOOP: "a link in this path leads back to itself: remove the link",
+    errno.EIO: "the device or file system fails, or holds no file there: name another path",
+    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
+}
+
+
+def system_help(
+    error: BaseException, path: str | os.PathLike[str], *, ending: str = "", writing: bool = False
+) -> str:
+    """Say what to do about a path that the system refuses.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised; those other than `OSError` mean that it can't be a path.
+    path : path
+        The path.
+    ending : str, optional
+        How names end that could have been meant.
+    writing : bool, default False
+        Whether something was to be made there.
+
+    Returns
+    -------
+    str
+        The advice; where a file isn't there, it names one of similar name.
+
+    Examples
+    --------
+    >>> system_help(FileNotFoundError(errno.ENOENT, "No such file or directory"), "hat.coven")
+    'did you mean `heat.coven`?'
+    >>> system_help(NotADirectoryError(errno.ENOTDIR, "Not a directory"), "heat.c/run1")
+    'a part of this path is a file: name a path that leads through directories'
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _REMEDIES:
+        return _REMEDIES[number]
+    if number != errno.ENOENT:
+        return "name another path"
+    if writing:
+        return "nothing can be made there: name a path in a directory that you can write to"
+    return _similar(os.fspath(path), ending)
+
+
+def _similar(path: str, ending: str) -> str:
+    """Name what could have been meant by a path where nothing is."""
+    from pse.text import nearest_word  # Most paths are right.
+
+    folder, name = os.path.split(path)
+    try:
+        beside = [entry for entry in os.listdir(folder or ".") if entry.endswith(ending)]
+    except OSError:
+        return f"there is no directory {folder} either: paths are relative to the current directory"
+    found = nearest_word(name, beside, cutoff=0.5)
+    what = f"a file that ends in {ending}" if ending else "one that exists"
+    return (
+        f"did you mean `{os.path.join(folder, found)}`?"
+        if found
+        else f"name {what}, relative to the current directory"
+    )

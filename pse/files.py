@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 
 _HERE: Final = -100
 """AT_FDCWD: paths count from the working directory."""
@@ -124,7 +124,8 @@ def explained(output: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
+        message = f"cannot write {output}: {error.strerror or error}"
+        raise UsageError(message, help=system_help(error, output, writing=True)) from error
 
 
 @contextlib.contextmanager

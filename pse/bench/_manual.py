@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pse.bench._figures import Result
 from pse.bench._result_table import HEADINGS, busy_warning, cells, place
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 
 _LINE = ("---", "---:", "---:", "---:", "---", "---", "---:", "---:")
 
@@ -71,7 +71,8 @@ def write_tables(page: Path, tables: Mapping[str, str]) -> None:
         page.write_text(text, encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise UsageError(f"--update {page}: {reason}") from None
+        help = system_help(error, page) if isinstance(error, OSError) else "save the page as UTF-8"
+        raise UsageError(f"--update {page}: {reason}", help=help) from None
 
 
 def check_page(page: Path, benches: Iterable[str]) -> None:

@@ -253,7 +253,10 @@ def measure_apart(module: str, what: str, directory: str | os.PathLike[str]) -> 
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
         )
     if done.returncode:
-        raise RunError(f"to {what} {os.fspath(directory)} failed:\n{done.stderr}")
+        raise RunError(
+            f"to {what} {os.fspath(directory)} failed:\n{done.stderr}",
+            help="run `pse doctor`: it looks for what is missing here",
+        )
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
@@ -269,9 +272,15 @@ def finish(what: str, process: subprocess.Popen[str]) -> str:
     try:
         out, err = process.communicate(timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:
-        raise RunError(f"{what} did not finish within {TIME_LIMIT:.0f} s") from None
+        raise RunError(
+            f"{what} did not finish within {TIME_LIMIT:.0f} s",
+            help="look whether something else keeps the machine busy (top), then run it again",
+        ) from None
     if process.returncode != 0:
-        raise RunError(f"{what} failed with exit code {process.returncode}:\n{_tail(out + err)}")
+        raise RunError(
+            f"{what} failed with exit code {process.returncode}:\n{_tail(out + err)}",
+            help="run `pse doctor`: it looks for what is missing here",
+        )
     return out
 
 

@@ -214,7 +214,8 @@ def check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} can't be the name of a cluster: expected a lower-case letter, then lower-case "
-            "letters, digits and underscores, at most 20 characters in all"
+            "letters, digits and underscores, at most 20 characters in all",
+            help="for example:  small_2",
         )
 
 

@@ -150,7 +150,9 @@ class Comm:
         replay: "np.ndarray[Any, Any] | None" = None,
     ) -> None:
         if mode not in ("early", "strict"):
-            raise UsageError(f"the mode is {mode!r}; it must be early or strict")
+            raise UsageError(
+                f"the mode is {mode!r}; it must be early or strict", help='for example:  mode="strict"'
+            )
         given = None if slice is None else slice_length(slice)
         self._parent = (comm or MPI.COMM_WORLD).Dup()
         self.rank, self.size = self._parent.rank, self._parent.size
@@ -223,7 +225,10 @@ class Comm:
         if rank == MPI.ANY_SOURCE and what == "source":
             return _ANY
         if not 0 <= rank < self.size:
-            raise UsageError(f"the {what} is rank {rank}; there are ranks 0 to {self.size - 1}")
+            raise UsageError(
+                f"the {what} is rank {rank}; there are ranks 0 to {self.size - 1}",
+                help="a rank is counted in this communicator, from 0",
+            )
         return rank
 
     @staticmethod
@@ -231,7 +236,10 @@ class Comm:
         if tag == MPI.ANY_TAG:
             return _ANY
         if tag < 0:
-            raise UsageError(f"the tag is {tag}; it must not be negative")
+            raise UsageError(
+                f"the tag is {tag}; it must not be negative",
+                help="choose a tag from 0; ANY_TAG receives all of them",
+            )
         return tag
 
     def _posted(self, number: int | None, buffers: Any, *, is_collective: bool = False) -> Request:
@@ -348,7 +356,10 @@ class Comm:
         into = None if root not in (-1, self.rank) else span_of(recvbuf)
         span = self._own(sendbuf, into, is_read=operation in (Collective.SCAN, Collective.EXSCAN))
         if into is not None and into.bytes < span.bytes:
-            raise UsageError(f"the result of a reduction has {span.bytes} bytes, and its buffer {into.bytes}")
+            raise UsageError(
+                f"the result of a reduction has {span.bytes} bytes, and its buffer {into.bytes}",
+                help="give a receive buffer with as many elements of the same type as the send buffer",
+            )
         kind, how = MPI._handleof(span.type), MPI._handleof(op)
         reduction = (self._reduce_local, kind, how, span.item, meaning_of(kind, how, span.item))
         return _Plan(operation, root, span.data, into.data if into else None, reduction=reduction)
@@ -358,7 +369,10 @@ class Comm:
         if sendbuf is not MPI.IN_PLACE:
             return span_of(sendbuf)
         if into is None:
-            raise UsageError("MPI.IN_PLACE stands for the receive buffer, and this rank has none")
+            raise UsageError(
+                "MPI.IN_PLACE stands for the receive buffer, and this rank has none",
+                help="give a send buffer on this rank; MPI.IN_PLACE needs a receive buffer",
+            )
         return Span(np.array(into.data, copy=True), into.bytes, into.type) if is_read else into
 
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: MPI.Op = MPI.SUM, root: int = 0) -> None:
@@ -416,7 +430,10 @@ class Comm:
         if sendbuf is not MPI.IN_PLACE:
             data = data_of(sendbuf)
         elif whole is None:
-            raise UsageError("MPI.IN_PLACE stands for a piece of the receive buffer, and this rank has none")
+            raise UsageError(
+                "MPI.IN_PLACE stands for a piece of the receive buffer, and this rank has none",
+                help="give a send buffer on this rank; MPI.IN_PLACE needs a receive buffer",
+            )
         else:
             begin, size = targets[self.rank]
             data = bytes_of(whole.data)[begin : begin + size]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pse._abi.coschedule import Collective, Primitive
 from pse.coschedule._coschedule import Engine
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.files import draft_file
 
 MMDS, EMDS = "PSE_BCS_MMDS", "PSE_BCS_EMDS"
@@ -171,10 +171,13 @@ class Report:
             named = {name: _unpack(one) for name, one in found.items()}
             parts = [_part(named, kind) for kind in ("latency.", "size.")]
             return cls(rank, named[_COMPUTATION], named[_COMMUNICATION], *parts)
-        except FileNotFoundError:
-            raise UsageError(f"there is no file {path}") from None
+        except FileNotFoundError as error:
+            raise UsageError(f"there is no file {path}", help=system_help(error, path)) from None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise UsageError(f"{path} is not a report of a process: {error}") from None
+            raise UsageError(
+                f"{path} is not a report of a process: {error}",
+                help="name a file that a run with PSE_BCS_MMDS=FOLDER wrote into the folder",
+            ) from None
 
 
 def _part(named: dict[str, Distribution], prefix: str) -> dict[str, Distribution]:

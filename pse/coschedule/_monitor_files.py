@@ -124,9 +124,14 @@ def _of_node(folders: Path | Sequence[Path], communicator: int, node: int) -> "N
     try:
         slices: NDArray[Any] = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise UsageError(f"{path} has no slices: {error}") from None
+        raise UsageError(
+            f"{path} has no slices: {error}", help="the file is damaged or unfinished: record the run again"
+        ) from None
     if slices.dtype != SLICE_DTYPE:
-        raise UsageError(f"{path} has no slices: it has {slices.dtype}")
+        raise UsageError(
+            f"{path} has no slices: it has {slices.dtype}",
+            help="name the folder of a run with PSE_BCS_EMDS; another pse may have written this one",
+        )
     return slices
 
 

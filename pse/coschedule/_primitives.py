@@ -99,7 +99,10 @@ class GlobalMemory:
             )
         for number, what, most in ((size, "bytes", _LARGEST), (events, "events", _MOST_EVENTS)):
             if not 1 <= number <= most:
-                raise UsageError(f"a global memory of {number} {what}; there must be 1 to {most}")
+                raise UsageError(
+                    f"a global memory of {number} {what}; there must be 1 to {most}",
+                    help="give a number in that range, the same on all ranks",
+                )
         return size, events
 
     def __enter__(self) -> Self:
@@ -224,7 +227,10 @@ class GlobalMemory:
         self._require_life()
         self._require_event(event)
         if timeout is not None and not timeout >= 0:
-            raise UsageError(f"the timeout is {timeout} s; it must not be negative")
+            raise UsageError(
+                f"the timeout is {timeout} s; it must not be negative",
+                help="give seconds from 0, or None to wait without end",
+            )
         deadline = None if timeout is None else time.monotonic_ns() + round(min(timeout, 1e9) * 1e9)
         while True:
             left = _PERIOD if deadline is None else max(deadline - time.monotonic_ns(), 0)
@@ -269,11 +275,17 @@ class GlobalMemory:
         """
         self._require_life()
         if comparison not in COMPARISONS:
-            raise UsageError(f"the comparison is {comparison!r}; it must be one of {' '.join(COMPARISONS)}")
+            raise UsageError(
+                f"the comparison is {comparison!r}; it must be one of {' '.join(COMPARISONS)}",
+                help="for example:  '>='",
+            )
         for place, number in ((offset, value), *([] if write is None else [write])):
             self._require_variable(place)
             if not -_BOUND <= number < _BOUND:
-                raise UsageError(f"the value {number} doesn't fit a global variable, which has 64 bits")
+                raise UsageError(
+                    f"the value {number} doesn't fit a global variable, which has 64 bits",
+                    help="give an integer from -2**63 to 2**63 - 1",
+                )
         return self._face.compare(offset, COMPARISONS.index(comparison), value, self._nodes(nodes), write)
 
     def _require_life(self) -> None:
@@ -311,7 +323,10 @@ class GlobalMemory:
             raise UsageError("the set of nodes is empty", help="name at least one, or leave it out for all")
         for node in (chosen[0], chosen[-1]):
             if not 0 <= node < self.size:
-                raise UsageError(f"there is no node {node}; there are nodes 0 to {self.size - 1}")
+                raise UsageError(
+                    f"there is no node {node}; there are nodes 0 to {self.size - 1}",
+                    help="nodes are counted from 0 in this communicator",
+                )
         return list(chosen)
 
 

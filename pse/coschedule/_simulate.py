@@ -228,7 +228,10 @@ def simulate(
     counts = {"nodes": nodes, "ranks of a node": ranks_per_node, "steps": steps}
     for what, count in counts.items():
         if count < 1:
-            raise UsageError(f"the number of {what} is {count}; it must be at least 1")
+            raise UsageError(
+                f"the number of {what} is {count}; it must be at least 1",
+                help=f"give a number of {what} from 1",
+            )
     if isinstance(workload, str) and workload not in WORKLOADS:
         raise UsageError(
             f"there is no workload {workload!r}", help=f"there are {list_text(list(WORKLOADS), 'and')}"

@@ -138,7 +138,10 @@ class Stepper:
             )
         except OSError as error:
             self._listener.close()
-            raise UsageError(f"{command[0]} can't be started: {error.strerror}") from None
+            raise UsageError(
+                f"{command[0]} can't be started: {error.strerror}",
+                help="check the command behind `--`: the program must be on PATH, and executable",
+            ) from None
 
     # What there is.
 

@@ -27,7 +27,9 @@ def debugging_options(
     found: dict[str, Any] = {"debug": debug, "prefix": prefix, "serial": serial}
     for name, value in found.items():
         if not isinstance(value, bool):
-            raise NotebookError(f"{name} must be True or False, not {value!r}")
+            raise NotebookError(
+                f"{name} must be True or False, not {value!r}", help=f"write {name}=True, or leave it out"
+            )
     if sanitize is not None:
         with translated():
             found["sanitize"] = parse_sanitizers(

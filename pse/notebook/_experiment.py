@@ -130,7 +130,10 @@ def _seconds(timeout: Any) -> float | None:
     seconds = float(timeout) if isinstance(timeout, Real) and timeout is not True else 0.0
     if seconds > 0:
         return seconds
-    raise NotebookError(f"timeout must be a positive number of seconds, not {timeout!r}")
+    raise NotebookError(
+        f"timeout must be a positive number of seconds, not {timeout!r}",
+        help="for example timeout=60; without one a run takes as long as it takes",
+    )
 
 
 def _together(params: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,8 @@ def located(program: str | os.PathLike[str]) -> str:
     except TypeError:
         what = type(program).__name__
         raise NotebookError(
-            f"program must be the path of a .coven file or the text of a program, not {what}"
+            f"program must be the path of a .coven file or the text of a program, not {what}",
+            help='for example:  pse.notebook.run("heat.coven")',
         ) from None
     if not path.strip():
         raise NotebookError("the program's path is empty", help="give the path of a .coven file, or its text")

@@ -67,7 +67,10 @@ class Child:
             )
         except OSError as error:
             os.close(reading)
-            raise NotebookError(f"{command[0]} can't be started: {error.strerror}") from None
+            raise NotebookError(
+                f"{command[0]} can't be started: {error.strerror}",
+                help="run `pse doctor` in a terminal: it looks for what is missing here",
+            ) from None
         finally:
             os.close(writing)
         self._told = reading
@@ -155,7 +158,8 @@ class Child:
         """Make an exception of what `pse run` said: its error, and its help."""
         if self.code < 0:
             how = f"the run was killed by {signal.Signals(-self.code).name}"
-            return RunFailed(how, 128 - self.code, self.printed, trace)
+            advice = "SIGKILL often means that memory ran out: make its arrays smaller"
+            return RunFailed(how, 128 - self.code, self.printed, trace, help=advice)
         words = self.words.decode(errors="replace").strip()
         _, error, message = f"\n{words}".partition("\nerror: ")
         if not error:

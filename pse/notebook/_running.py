@@ -157,13 +157,17 @@ def chosen_processors(processors: int | None, procs: int | None) -> int:
     """Give the number of processors, which has two names."""
     if processors is not None and procs is not None and processors != procs:
         raise NotebookError(
-            f"processors={processors!r} and procs={procs!r} mean the same: give only one of them"
+            f"processors={processors!r} and procs={procs!r} mean the same: give only one of them",
+            help="leave out procs",
         )
     count = processors if processors is not None else procs
     if count is None:
         return 1
     if isinstance(count, bool) or not hasattr(count, "__index__") or count.__index__() < 1:
-        raise NotebookError(f"processors must be a whole number of at least 1, not {count!r}")
+        raise NotebookError(
+            f"processors must be a whole number of at least 1, not {count!r}",
+            help="for example:  processors=4",
+        )
     return count.__index__()
 
 
@@ -176,7 +180,10 @@ def chosen_cluster(cluster: Cluster | str | None) -> Cluster | None:
     if isinstance(cluster, Cluster):
         return cluster
     if not isinstance(cluster, str):
-        raise NotebookError(f"cluster must be a pse.cluster.Cluster or the name of one, not {cluster!r}")
+        raise NotebookError(
+            f"cluster must be a pse.cluster.Cluster or the name of one, not {cluster!r}",
+            help="make one with `pse cluster up NAME`, and give its name",
+        )
     with translated():
         return find_cluster(cluster)
 
@@ -235,7 +242,8 @@ class Job:
         child.watch(self.timeout)
         if child.late:
             message = f"the run took longer than {self.timeout:g} s and was stopped"
-            raise RunFailed(message, child.code, child.printed, self.trace)
+            help = "give it a longer timeout, or a smaller problem"
+            raise RunFailed(message, child.code, child.printed, self.trace, help=help)
         if child.code != 0:
             raise child.failure(self.trace)
         remarks = child.words.decode(errors="replace").strip()

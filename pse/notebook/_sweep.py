@@ -93,7 +93,9 @@ def make_sweep(procs: Any, parameters: Mapping[str, Any], repeats: int, known: S
         If a list is empty, a value comes twice, or the program has no such parameter.
     """
     if isinstance(repeats, bool) or not hasattr(repeats, "__index__") or repeats.__index__() < 1:
-        raise NotebookError(f"repeats must be a whole number of at least 1, not {repeats!r}")
+        raise NotebookError(
+            f"repeats must be a whole number of at least 1, not {repeats!r}", help="for example:  repeats=3"
+        )
     for name in parameters:
         if name not in known:
             help_text = f"its parameters: {', '.join(known)}" if known else "it has none"
@@ -117,7 +119,8 @@ def _listed(name: str, given: Any) -> list[Any]:
     for value in values:
         if not isinstance(value, bool | int | float | str) or value != value:
             raise NotebookError(
-                f"{name}: {value!r} can't be the value of a parameter; expected a number, a string or a bool"
+                f"{name}: {value!r} can't be the value of a parameter; expected a number, a string or a bool",
+                help="arrays are made by modules: give a number that says which",
             )
     return values
 

@@ -46,9 +46,15 @@ def adopt(tool: Path, out: Path) -> int:
     """
     symbols = [symbol for symbol in elf.read(tool).symbols if symbol.name.startswith("PMPI_")]
     if own := [symbol.name for symbol in symbols if symbol.defined]:
-        raise UsageError(f"{tool} defines {own[0]} itself: it is linked with an MPI library, not a tool")
+        raise UsageError(
+            f"{tool} defines {own[0]} itself: it is linked with an MPI library, not a tool",
+            help="link the tool with -shared, and without -lmpi",
+        )
     if not symbols:
-        raise UsageError(f"{tool} imports no PMPI_x: there is nothing to rewrite")
+        raise UsageError(
+            f"{tool} imports no PMPI_x: there is nothing to rewrite",
+            help="name the tool in the configuration as it is: it runs in a stack already",
+        )
     data = bytearray(tool.read_bytes())
     for symbol in symbols:
         data[symbol.text] = ord("X")

@@ -68,12 +68,15 @@ class Coopwait:
             # What is loaded later finds its MPI here first.
             self._object = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         except OSError as error:
-            raise RunError(f"{path} can't be loaded: {error}") from None
+            raise RunError(
+                f"{path} can't be loaded: {error}",
+                help="give --tools off: modules then wait as MPI does",
+            ) from None
         prepare = self._object.pse_toolstack_prepare
         prepare.restype = ctypes.c_char_p
         configuration = resources.files("pse.toolstack") / _CONFIGURATIONS[transport]
         if why := prepare(os.fsencode(str(configuration))):
-            raise RunError(os.fsdecode(why))
+            raise RunError(os.fsdecode(why), help="give --tools off: modules then wait as MPI does")
 
     def engage(self) -> None:
         """Have all calls of MPI go through the tool."""

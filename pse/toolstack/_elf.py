@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.records import dataclass
 
 _PT_LOAD, _PT_DYNAMIC = 1, 2
@@ -61,11 +61,12 @@ def read(path: Path) -> Shared:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{path} can't be read: {error.strerror}", help=system_help(error, path)) from None
     try:
         return _parse(path, data)
     except (struct.error, StopIteration, ValueError, IndexError):
-        raise UsageError(f"{path} is not a shared object for x86-64 or aarch64") from None
+        message = f"{path} is not a shared object for x86-64 or aarch64"
+        raise UsageError(message, help="name a library that was linked with -shared: lib….so") from None
 
 
 def is_whole(path: Path) -> bool:

@@ -92,7 +92,10 @@ def _library(mpi: Mpi) -> Path:
     shared = elf.read(mpi.path)
     names = stubs.routines(shared)
     if "MPI_Init" not in names:
-        raise UsageError(f"{mpi.path} is not an MPI library: it has no MPI_Init and PMPI_Init")
+        raise UsageError(
+            f"{mpi.path} is not an MPI library: it has no MPI_Init and PMPI_Init",
+            help="`pse doctor` says which library the programs use as MPI, and why",
+        )
     soname = shared.soname or mpi.path.name
     with _quiet_unless(mpi.include is not None):
         tools = shipped_tools(mpi)

@@ -151,13 +151,21 @@ def read(header: Path, compiler: Sequence[str] = ("cc",), options: Sequence[str]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
-        raise HeaderError(f"{compiler[0]} can't be run to read {header}: {error.strerror}") from None
+        raise HeaderError(
+            f"{compiler[0]} can't be run to read {header}: {error.strerror}",
+            help="install a C compiler, or name one by CC",
+        ) from None
     if done.returncode != 0:
         first = next(iter(done.stderr.splitlines()), "no reason given")
-        raise HeaderError(f"{compiler[0]} can't read {header}: {first}")
+        raise HeaderError(
+            f"{compiler[0]} can't read {header}: {first}",
+            help="compile a file that includes it to see why; `pse doctor` says which compiler is used",
+        )
     found = parse(done.stdout)
     if not found.prototypes:
-        raise HeaderError(f"{header} declares no MPI routine")
+        raise HeaderError(
+            f"{header} declares no MPI routine", help="put the mpicc of the MPI that is used first on PATH"
+        )
     return found
 
 

@@ -132,7 +132,7 @@ class _Layer:
             inspect.signature(method).bind(*range(wanted))
         except TypeError:
             words = f"{type(self.tool).__name__}.{name} must take the {wanted} arguments of {name}"
-            raise UsageError(words) from None
+            raise UsageError(words, help="the arguments are those in C, in their order") from None
         return prototype(functools.partial(self._called, name, method))
 
     def _called(self, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
@@ -175,7 +175,10 @@ class _Layer:
 
     def remove(self) -> None:
         if not self.stack.pse_toolstack_pop(self.handle):
-            raise UsageError("tools that were attached later have to be detached first")
+            raise UsageError(
+                "tools that were attached later have to be detached first",
+                help="detach tools in the reverse order of their attaching",
+            )
         _attached.remove(self)
         _removed.append(self)
 
@@ -194,7 +197,10 @@ def _remove_all() -> None:
 def _prototype(stack: ctypes.CDLL, name: str) -> Any:
     found = stack.pse_toolstack_signature_of(name.encode())
     if not found:
-        raise UsageError(f"this MPI has no routine {name}, or no mpi.h was found for it")
+        raise UsageError(
+            f"this MPI has no routine {name}, or no mpi.h was found for it",
+            help="write the name as in C, such as MPI_Send",
+        )
     result, *parameters = found.contents.letters.decode()
     return ctypes.CFUNCTYPE(_TYPES[result], *(_TYPES[letter] for letter in parameters))
 
@@ -249,11 +255,17 @@ class Ring:
         self._stack = _stack()
         self._ring = self._stack.pse_toolstack_ring(name.encode())
         if not self._ring:
-            raise UsageError(f"no tool of this process has a ring `{name}`")
+            raise UsageError(
+                f"no tool of this process has a ring `{name}`",
+                help="write the name that the tool gives it, and load the tool before",
+            )
         self.dtype = np.dtype(dtype)
         if self.dtype.itemsize != self._ring.contents.bytes:
             words = f"events of the ring `{name}` have {self._ring.contents.bytes} bytes ({self.signature})"
-            raise UsageError(f"{words}, not {self.dtype.itemsize}")
+            raise UsageError(
+                f"{words}, not {self.dtype.itemsize}",
+                help="give the type of the elements that the tool writes",
+            )
 
     @property
     def signature(self) -> str:

@@ -316,4 +316,7 @@ def execute(command: Sequence[str], variables: dict[str, str]) -> None:
     try:
         os.execvpe(command[0], list(command), os.environ | variables)
     except OSError as error:
-        raise UsageError(f"{command[0]} can't be started: {error.strerror}") from None
+        raise UsageError(
+            f"{command[0]} can't be started: {error.strerror}",
+            help="check the command: the program must be on PATH, and executable",
+        ) from None

@@ -244,7 +244,9 @@ def draw_slices(
     2
     """
     if not len(slices):
-        raise UsageError("there are no slices to draw")
+        raise UsageError(
+            "there are no slices to draw", help="record them: PSE_BCS_EMDS=FOLDER mpiexec … python program.py"
+        )
     view = View("", "charts._slices", "draw_slices")
     module = _module(view)
     for metric in metrics:

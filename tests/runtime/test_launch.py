@@ -252,7 +252,10 @@ WRONG = {
     ),
     "not per thread": (["faulty.coven", "-o", "arena.thread_A=1GiB"], "arena applies to the whole run"),
     "trace is a file": (["faulty.coven", "--trace", "faulty.c"], "--trace faulty.c: it is a file"),
-    "trace cannot be made": (["faulty.coven", "--trace", "/proc/here"], "error: --trace '/proc/here': "),
+    "trace cannot be made": (
+        ["faulty.coven", "--trace", "/proc/here"],
+        "error: --trace /proc/here: the directory can't be made: ",
+    ),
     "no hostfile": (["faulty.coven", "-f", "none"], "error: hostfile 'none': No such file or directory\n"),
     "empty hostfile": (
         ["faulty.coven", "-f", "/dev/null"],

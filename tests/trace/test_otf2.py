@@ -303,7 +303,8 @@ def test_a_full_disk_leaves_nothing(small_trace, tmp_path, command):
     ):
         code, said = command(*words, "-o", tmp_path / "out")
         assert code == 2
-        assert re.fullmatch(r"error: \S*/out can't be written: .*(\nhelp: is the disk full.*)?\n", said)
+        help = r"help: (is the disk full|free space there).*\n"
+        assert re.fullmatch(rf"error: \S*/out can't be written: .*\n{help}", said)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["trace", "whole"]
 
 

@@ -192,8 +192,16 @@ def test_the_command_takes_a_selection(pse, small_trace):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--thread", "Z"], "error: the trace has no thread thread_Z; it has thread_A, thread_B\n"),
-        (["--rank", "x"], "error: rank 'x': expected a number or a range like 0-3\n"),
+        (
+            ["--thread", "Z"],
+            "error: the trace has no thread thread_Z; it has thread_A, thread_B\n"
+            "help: name one that the trace has; `pse trace summary` lists them\n",
+        ),
+        (
+            ["--rank", "x"],
+            "error: rank 'x': expected a number or a range like 0-3\n"
+            "help: for example:  --rank 2   or  --rank 0-3\n",
+        ),
         (
             ["--from", "5"],
             "error: the time window lies outside of the run, which lasts from 0 to 1e-06 s\n"

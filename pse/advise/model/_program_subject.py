@@ -195,7 +195,10 @@ def checked(text: str, path: str) -> tuple[str, ResolvedProgram]:
     if result.program is None:
         errors = [d for d in result.diagnostics if d.severity.value == "error"]
         words = render_diagnostics(errors, {path: text})
-        raise AdviceError(f"the program does not pass `pse check` any more:\n{words.rstrip()}")
+        raise AdviceError(
+            f"the program does not pass `pse check` any more:\n{words.rstrip()}",
+            help="correct the program: what it was when it ran is in the trace, as program.coven",
+        )
     return text, result.program
 
 
@@ -211,7 +214,10 @@ def bind(program: ResolvedProgram, parameters: Mapping[str, Any], processors: in
     environment, diagnostics = bind_parameters(program, own, processors)
     if has_errors(diagnostics):
         words = "; ".join(d.message for d in diagnostics)
-        raise AdviceError(f"the program can't run on {processors} processors as it is: {words}")
+        raise AdviceError(
+            f"the program can't run on {processors} processors as it is: {words}",
+            help="give its parameters values with -D that fit, or another number of processors",
+        )
     return environment
 
 

@@ -127,7 +127,9 @@ def _pairs(option: str, texts: Sequence[str], form: str) -> list[tuple[str, str,
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise AdviceError(f"{option} {text}: expected {form}")
+            raise AdviceError(
+                f"{option} {text}: expected {form}", help="name and value stand on both sides of `=`"
+            )
         found.append((text, name.strip(), value.strip()))
     return found
 
@@ -141,13 +143,19 @@ def _factor(text: str) -> float | None:
 def _speed(text: str, value: str) -> float:
     factor = _factor(value)
     if factor is None:
-        raise AdviceError(f"speed {text}: expected MODULE=FACTOR, how many times as fast, as in fft.rows=2x")
+        raise AdviceError(
+            f"speed {text}: expected MODULE=FACTOR, how many times as fast, as in fft.rows=2x",
+            help="for example:  --speed fft.rows=2x",
+        )
     return factor
 
 
 def _label(text: str, value: str) -> str:
     if not value.isidentifier():
-        raise AdviceError(f"thread {text}: {value} is not a thread label; expected one such as thread_C")
+        raise AdviceError(
+            f"thread {text}: {value} is not a thread label; expected one such as thread_C",
+            help="a label has letters, digits and _ only:  --threads fft.rows=thread_C",
+        )
     return value
 
 
@@ -161,7 +169,10 @@ def _depth(options: Sequence[str]) -> int | None:
             )
         read = OPTIONS["queue_depth"].read(value)
         if not isinstance(read, int):
-            raise AdviceError(f"option {text}: queue_depth must be {OPTIONS['queue_depth'].expected}")
+            raise AdviceError(
+                f"option {text}: queue_depth must be {OPTIONS['queue_depth'].expected}",
+                help="for example:  --option queue_depth=4",
+            )
         depth = read
     return depth
 
@@ -173,7 +184,10 @@ def _link_factor(text: str, rate: float) -> float:
         return float(found[1]) * _UNITS[(found[2] or "").lower()] / 8 * _HEADERS
     factor = _factor(text.strip())
     if factor is None:
-        raise AdviceError(f"link {text}: expected a rate such as 100Mbit, or a factor such as 2x")
+        raise AdviceError(
+            f"link {text}: expected a rate such as 100Mbit, or a factor such as 2x",
+            help="for example:  --link 100Mbit   or, twice the measured rate:  --link 2x",
+        )
     return rate * factor
 
 
@@ -232,7 +246,8 @@ def chosen_threads(subject: Subject, whatif: WhatIf) -> dict[int, str]:
             span = subject.walk.sites[site].span
             if (span.line, span.column) not in subject.calls:
                 raise AdviceError(
-                    f"thread {name}={label}: the call in line {span.line} can't have a thread label"
+                    f"thread {name}={label}: the call in line {span.line} can't have a thread label",
+                    help="leave it out: the engine chooses where this call runs",
                 )
             found[site] = label
     return found

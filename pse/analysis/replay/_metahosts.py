@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pse.analysis.cube._cube import Location
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.text import count_text, list_text, ranges_text
 
 _FORM = "a line is: METAHOST HOST…, or: METAHOST ranks 0-3 7"
@@ -94,7 +94,8 @@ def _read(path: str | os.PathLike[str]) -> list[_Line]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-        raise UsageError(f"{path}: the file of metahosts can't be read: {reason}") from None
+        help = system_help(error, path) if isinstance(error, OSError) else "save the file as UTF-8"
+        raise UsageError(f"{path}: the file of metahosts can't be read: {reason}", help=help) from None
     lines = [
         _parsed(number, words, f"{path}:{number}")
         for number, line in enumerate(text.splitlines(), 1)
@@ -135,7 +136,8 @@ def _placed(location: Location, lines: Sequence[_Line], path: str | os.PathLike[
         first, second = sorted(claims.values(), key=lambda line: line.number)[:2]
         raise UsageError(
             f"{path}:{second.number}: rank {location.rank} on host {location.node} is in metahost "
-            f"{second.metahost}, but line {first.number} has it in {first.metahost}"
+            f"{second.metahost}, but line {first.number} has it in {first.metahost}",
+            help="take the host, or the rank, out of one of the two lines",
         )
     return replace(location, machine=next(iter(claims), location.machine))
 

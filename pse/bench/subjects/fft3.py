@@ -75,7 +75,10 @@ def library() -> str:
     """
     path = os.environ.get(LIBRARY_VARIABLE, "-")
     if path != "-" and not os.path.isfile(path):
-        raise RunError(f"{LIBRARY_VARIABLE} names {path}, which does not exist")
+        raise RunError(
+            f"{LIBRARY_VARIABLE} names {path}, which does not exist",
+            help=f"unset {LIBRARY_VARIABLE}, or name a libfftw3_mpi.so that exists",
+        )
     return path
 
 

@@ -84,9 +84,15 @@ def _ranks_when(what: str, process: subprocess.Popen[str], begun: Path) -> dict[
     while not begun.exists():
         if process.poll() is not None:
             finish(what, process)
-            raise RunError(f"{what} ended before it began to compute")
+            raise RunError(
+                f"{what} ended before it began to compute",
+                help="run `pse doctor`: it looks for what is missing here",
+            )
         if time.monotonic() > until:
-            raise RunError(f"{what} did not begin to compute within {TIME_LIMIT:.0f} s")
+            raise RunError(
+                f"{what} did not begin to compute within {TIME_LIMIT:.0f} s",
+                help="look whether something else keeps the machine busy (top), then run it again",
+            )
         time.sleep(0.02)
     ranks = find_ranks(process.pid)
     if sorted(ranks) != list(range(RANKS)):
@@ -138,7 +144,10 @@ def _used_during(ranks: dict[int, int], seconds: float) -> dict[int, float]:
         time.sleep(seconds)
         after, passed = {rank: cpu_seconds(pid) for rank, pid in ranks.items()}, time.monotonic() - begin
     except OSError as error:
-        raise RunError(f"a rank ended while it was watched ({error.strerror})") from error
+        raise RunError(
+            f"a rank ended while it was watched ({error.strerror})",
+            help="run it again; if it ends so every time, `pse doctor` looks for what is missing",
+        ) from error
     return {rank: 100 * (after[rank] - before[rank]) / passed for rank in ranks}
 
 

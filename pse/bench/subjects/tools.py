@@ -77,7 +77,10 @@ class _Bed:
     def __init__(self, directory: Path, sizes: Sizes) -> None:
         self.directory, self.sizes, self.mpi = directory, sizes, find_mpi()
         if self.mpi.include is None:
-            raise RunError(f"there is no mpi.h for {self.mpi.path}, which compiling layers needs")
+            raise RunError(
+                f"there is no mpi.h for {self.mpi.path}, which compiling layers needs",
+                help="install the headers of that MPI, or use the wheel: pip install mpich",
+            )
         self.preload = library(self.mpi)
         self.program = compiled(self.mpi, "calls.c", directory / "calls", linked(self.mpi))
         self.layers = [self._layer(number) for number in range(sizes.many)]

@@ -24,7 +24,9 @@ def command(directory: str, output: Path | None) -> None:
     """
     target = output or Path(f"{Path(directory).absolute().name}.toml")
     if target.suffix != ".toml":
-        raise UsageError(f"{target}: the name of a configuration must end in .toml")
+        raise UsageError(
+            f"{target}: the name of a configuration must end in .toml", help=f"name it:  -o {target}.toml"
+        )
     require_directory(target)
     if target.exists():
         raise UsageError(f"{target} exists", help="choose another name with -o, or remove it")

@@ -75,7 +75,8 @@ def _chosen_nodes(number: int, application: Application, names: Sequence[str]) -
         else:
             chosen.add(names.index(node) if isinstance(node, str) else node)
             continue
-        raise PlacementError(number, application.name, problem)
+        help = f"nodes are {list_text(names)}, or 0 to {len(names) - 1}"
+        raise PlacementError(number, application.name, problem, help=help)
     return chosen
 
 

@@ -46,7 +46,10 @@ def predict_pattern(application: Application, size: int, seed: int, cost: Cost) 
     """Predict an application's communication time of a cycle by the cost of messages: the ranks' mean, s."""
     programs = [variants_of(application, rank, size, seed) for rank in range(application.ranks)]
     if not any(steps for own in programs for steps in own):
-        raise PatternError(f"the pattern {application.pattern} adds no step to any rank's cycle")
+        raise PatternError(
+            f"the pattern {application.pattern} adds no step to any rank's cycle",
+            help="let the pattern call send, receive, exchange or compute for at least one rank",
+        )
     variants = min(len(programs[0]), CHECKED_VARIANTS)
     times = []
     for number in range(variants):

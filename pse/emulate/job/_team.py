@@ -155,7 +155,10 @@ class Team:
             rate=self.machine.rate,
         )
         if error:
-            raise RunError(f"MPI reported an error in an emulated application: {MPI.Get_error_string(error)}")
+            raise RunError(
+                f"MPI reported an error in an emulated application: {MPI.Get_error_string(error)}",
+                help="run `pse doctor`: it tries MPI on this machine",
+            )
         return times
 
     def _reserve(self, needs: Sequence[Buffers]) -> None:

@@ -251,7 +251,10 @@ def _launch(configuration: Configuration, launch: int, directory: str, hosts: Ho
     with _ending(process):
         output, _ = process.communicate()
     if process.returncode or not target.exists():
-        raise RunError(f"launch {launch + 1} failed:\n{output.strip() or f'exit code {process.returncode}'}")
+        raise RunError(
+            f"launch {launch + 1} failed:\n{output.strip() or f'exit code {process.returncode}'}",
+            help="run `pse doctor`: it tries MPI on this machine",
+        )
     return Results.load(target)
 
 

@@ -105,6 +105,7 @@ def _check(exchanges: NDArray[np.void]) -> None:
             f"an exchange of {size_text(int(first['size']), zeros=False)} took {first['seconds']} s (launch"
             f" {first['launch']}, rank {first['rank']}, repetition {first['repetition']}): a time is finite"
             " and above zero",
+            help="the file of results is damaged: measure again with `pse ace run`",
         )
     if (exchanges["size"] < 0).any():
         raise ModelError(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pse.emulate.model._loggp import LogGPParameter
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.files import require_directory, write_file
 
 VERSION: Final = 1
@@ -213,9 +213,15 @@ class Model:
         for name in ("alpha", "beta"):
             value = getattr(self, name)
             if not math.isfinite(value) or value < 0:
-                raise ModelError(f"{name} is {value!r}: it must be a finite number that isn't negative")
+                raise ModelError(
+                    f"{name} is {value!r}: it must be a finite number that isn't negative",
+                    help=f"give {name} in seconds, from 0",
+                )
         if not (self.alpha or self.beta):
-            raise ModelError("alpha and beta are both 0: then messages take no time")
+            raise ModelError(
+                "alpha and beta are both 0: then messages take no time",
+                help="give the seconds that a message takes to start (alpha), or those of a byte (beta)",
+            )
         if not self.segments:
             object.__setattr__(self, "segments", (Segment(0, self.alpha, self.beta),))
 
@@ -330,7 +336,8 @@ class Model:
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
-            raise ModelError(f"cannot read the model {path}: {error.strerror or error}") from None
+            message = f"cannot read the model {path}: {error.strerror or error}"
+            raise ModelError(message, help=system_help(error, path)) from None
         except ValueError as error:
             raise ModelError(
                 f"{path} is not a communication model: {error}",

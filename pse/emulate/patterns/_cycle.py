@@ -183,7 +183,10 @@ class Cycle:
             It is not a time, or too long.
         """
         if not (math.isfinite(seconds) and 0 <= seconds <= LONGEST_STEP):
-            raise PatternError(f"computing takes {seconds} s: expected 0 to {LONGEST_STEP:g}")
+            raise PatternError(
+                f"computing takes {seconds} s: expected 0 to {LONGEST_STEP:g}",
+                help="give the seconds as a finite number in that range",
+            )
         self._append(Step(StepKind.COMPUTE, seconds=float(seconds)))
 
     def barrier(self) -> None:
@@ -221,7 +224,10 @@ def _whole(what: str, value: int, greatest: int) -> int:
     except TypeError:
         found = -1
     if not 0 <= found <= greatest:
-        raise PatternError(f"{value!r} is not {what}: expected an integer from 0 to {greatest}")
+        raise PatternError(
+            f"{value!r} is not {what}: expected an integer from 0 to {greatest}",
+            help="give an integer in that range: ranks are counted from 0, sizes in bytes",
+        )
     return found
 
 

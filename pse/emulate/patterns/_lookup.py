@@ -75,7 +75,10 @@ def load_patterns(path: str | os.PathLike[str]) -> None:
     name = f"pse_patterns_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise PatternError(f"there is no Python file {file} with patterns")
+        raise PatternError(
+            f"there is no Python file {file} with patterns",
+            help="give the path of a .py file that has @pattern before its functions",
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     with user_code(f"{file} can't be executed", str(file)):

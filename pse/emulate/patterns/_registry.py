@@ -130,7 +130,10 @@ def pattern(
     if not isinstance(name, str):
         raise PatternError("a pattern needs a name", help='write @pattern("star") before its function')
     if type(variants) is not int or variants < 1:
-        raise PatternError(f"the pattern {name!r} has variants = {variants!r}: expected an integer from 1")
+        raise PatternError(
+            f"the pattern {name!r} has variants = {variants!r}: expected an integer from 1",
+            help='leave `variants` out, or write for example:  @pattern("star", variants=4)',
+        )
 
     def added(build: Build) -> Build:
         known = PATTERNS.get(name)

@@ -77,7 +77,8 @@ class Simulation:
                 if self._ranks[peer].is_done():
                     raise PatternError(
                         f"rank {half.rank} {what} a message of {size_text(half.bytes, zeros=False)} that rank"
-                        f" {peer} doesn't {missing}"
+                        f" {peer} doesn't {missing}",
+                        help="let each message be sent by one rank and received by the other",
                     )
 
     def _advance(self, rank: _Rank) -> bool:
@@ -123,7 +124,8 @@ class Simulation:
         if sent.bytes != received.bytes:
             raise PatternError(
                 f"rank {sent.rank} sends {size_text(sent.bytes, zeros=False)} to rank {received.rank}, which"
-                f" expects {size_text(received.bytes, zeros=False)}"
+                f" expects {size_text(received.bytes, zeros=False)}",
+                help="let both sides of a message name the same number of bytes",
             )
         begin = max(sent.begin, received.begin, self._received[received.rank])
         sent.end = received.end = self._received[received.rank] = begin + self._cost(sent.bytes)
@@ -153,7 +155,10 @@ class Simulation:
                 f"rank {one.rank} is in {do.kind.name.lower()} ({do.bytes} B, root {do.peer})"
                 for one, do in ((first, expected), (last, step))
             ]
-            raise PatternError(f"ranks are in different collective operations: {list_text(what)}")
+            raise PatternError(
+                f"ranks are in different collective operations: {list_text(what)}",
+                help="let all ranks add the same collective operations in the same order",
+            )
 
     def _stuck(self, waiting: deque[_Rank]) -> PatternError:
         self._require_partners()

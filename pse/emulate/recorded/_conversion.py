@@ -124,7 +124,10 @@ def record_timed_program(opened: Trace) -> TimedProgram:
     try:
         simulate(steps, groups=collectives.groups)
     except PatternError as error:
-        raise TraceError(f"the trace can't be replayed in its order: {error.message}") from None
+        raise TraceError(
+            f"the trace can't be replayed in its order: {error.message}",
+            help="record the program again: events of a rank are missing, or out of order",
+        ) from None
     program = RecordedProgram(steps, tuple(notes), tuple(collectives.groups))
     return TimedProgram(program, tuple(tuple(time for time, *_ in own) for own in ordered))
 

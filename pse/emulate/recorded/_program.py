@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pse._abi.emulate import STEP_DTYPE, StepKind
 from pse.emulate.patterns._cycle import PatternError, Step
+from pse.errors import system_help
 from pse.files import draft_file, explained, require_directory
 
 FORMAT = "pse recorded program"
@@ -111,7 +112,8 @@ def load_program(path: str) -> RecordedProgram:
         groups = tuple(map(tuple, head["groups"]))
         return RecordedProgram(tuple(_steps_of(part) for part in parts), tuple(head["notes"]), groups)
     except OSError as error:
-        raise PatternError(f"cannot read the recorded program {path}: {error.strerror or error}") from None
+        message = f"cannot read the recorded program {path}: {error.strerror or error}"
+        raise PatternError(message, help=system_help(error, path)) from None
     except (BadZipFile, CompressionError, EOFError):
         raise PatternError(f"the recorded program {path} is damaged", help=_AGAIN) from None
     except (ValueError, KeyError, TypeError) as error:

@@ -85,7 +85,10 @@ class _Replay:
             if rank.place < len(rank.steps):
                 waiting.append(number)
             if idle > len(waiting):
-                raise PatternError("the ranks of the recorded program would wait for each other for ever")
+                raise PatternError(
+                    "the ranks of the recorded program would wait for each other for ever",
+                    help="record the program again: messages that it received are missing",
+                )
         ends: Any = np.maximum.reduce([rank.now for rank in self._ranks])
         return np.asarray(ends)
 

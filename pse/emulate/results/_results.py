@@ -212,17 +212,26 @@ class Results:
             tables = [_read_table(directory / f"{name}.npy") for name in ("cycles", "exchanges")]
         except (OSError, ValueError, EOFError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise ResultsError(f"the results in {directory} can't be read: {reason}") from None
+            raise ResultsError(
+                f"the results in {directory} can't be read: {reason}",
+                help="check that all its files are there and may be read, or measure again",
+            ) from None
         if version != VERSION:
             raise ResultsError(
-                f"the results in {directory} have version {version}; this pse reads version {VERSION}"
+                f"the results in {directory} have version {version}; this pse reads version {VERSION}",
+                help="read them with the pse that measured them, or measure again with `pse ace run`",
             )
         if (problem := _problem(tables, metadata)) is not None:
-            raise ResultsError(f"the results in {directory} are damaged: {problem}")
+            raise ResultsError(
+                f"the results in {directory} are damaged: {problem}", help="measure again with `pse ace run`"
+            )
         try:
             return cls(tables[0], tables[1], metadata)
         except TypeError as error:
-            raise ResultsError(f"the results in {directory} can't be read: {error}") from None
+            raise ResultsError(
+                f"the results in {directory} can't be read: {error}",
+                help="read them with the pse that measured them, or measure again with `pse ace run`",
+            ) from None
 
 
 def _read_table(path: Path) -> NDArray[Any]:

@@ -148,7 +148,8 @@ def require_cycles(results: Results) -> NDArray[np.void]:
             wrong = table[~(np.isfinite(table[name]) & (table[name] >= 0))][0]
             raise UsageError(
                 f"the {name} time of launch {wrong['launch']}, rank {wrong['rank']}, cycle {wrong['cycle']}"
-                f" is {wrong[name]} s: a time is finite and not below zero"
+                f" is {wrong[name]} s: a time is finite and not below zero",
+                help="the file of results is damaged: measure again with `pse ace run`",
             )
     return table
 

@@ -6,10 +6,11 @@ diagnostic.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._words import MAX_CHARACTERS
@@ -50,14 +51,12 @@ def read_program(path: str) -> Source:
         with open(path, "rb") as file:
             data = file.read(4 * MAX_CHARACTERS + 1)
     except IsADirectoryError:
-        raise UsageError(
-            f"{path} is a directory, not a program", help="give the path of a .coven file"
-        ) from None
+        help = f"give the path of a .coven file:  {os.path.join(path, 'NAME.coven')}"
+        raise UsageError(f"{path} is a directory, not a program", help=help) from None
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or "this cannot be the name of a file"
-        raise UsageError(
-            f"the program {path} cannot be read: {reason}", help="give the path of a .coven file"
-        ) from None
+        message = f"the program {path or repr(path)} cannot be read: {reason}"
+        raise UsageError(message, help=system_help(failure, path, ending=".coven")) from None
     return decode(data, path)
 
 

@@ -245,7 +245,10 @@ def _run(work: Path, source: Source, plan: BuildRule, index: int) -> str:
             check=False,
         )
     except OSError as failure:
-        raise BuildError(f"{source.shown}: {step.command[0]} can't be started: {failure.strerror}") from None
+        raise BuildError(
+            f"{source.shown}: {step.command[0]} can't be started: {failure.strerror}",
+            help="install the compiler, or name another by CC, CXX or FC (`pse doctor` lists them)",
+        ) from None
     finally:
         if not isinstance(target, int):
             target.close()

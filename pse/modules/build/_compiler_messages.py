@@ -62,7 +62,10 @@ def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code:
         Its exit code; negative for a signal.
     """
     if code < 0:
-        return BuildError(f"{source.shown} can't be built: the compiler was killed by signal {-code}")
+        return BuildError(
+            f"{source.shown} can't be built: the compiler was killed by signal {-code}",
+            help="signal 9 often means that memory ran out: free some, and build again",
+        )
     mismatches = [] if _own_errors(source, rule, output) else _mismatches(rule, output)
     if mismatches:
         text = "\n".join(_explain(source, group) for group in _grouped(mismatches))

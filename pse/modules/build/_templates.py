@@ -10,7 +10,7 @@ import keyword
 from pathlib import Path
 from typing import Final
 
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.files import require_directory
 from pse.language.syntax import RESERVED
 
@@ -241,7 +241,8 @@ def create_module_file(path: str, language: str) -> Path:
         message = f"{target} exists already and is left as it is"
         raise UsageError(message, help="choose another name, or remove it first") from None
     except OSError as failure:
-        raise UsageError(f"{target} can't be written: {failure.strerror}") from None
+        message = f"{target} can't be written: {failure.strerror}"
+        raise UsageError(message, help=system_help(failure, target, writing=True)) from None
     return target
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pse.errors import ModuleNotFound
+from pse.errors import ModuleNotFound, system_help
 from pse.language import parse_directive
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Diagnostic, Span, error_at
@@ -138,15 +138,21 @@ def read_source(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]
         with open(shown, "rb") as file:
             status = os.fstat(file.fileno())
             if status.st_size > LARGEST:
-                raise ModuleNotFound(f"{shown}: too large for a module's source ({status.st_size:,} bytes)")
+                raise ModuleNotFound(
+                    f"{shown}: too large for a module's source ({status.st_size:,} bytes)",
+                    help="import a source file, not data or a library",
+                )
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise ModuleNotFound(f"there is no file {shown}", help=_similar(shown, import_path)) from None
     except IsADirectoryError:
-        raise ModuleNotFound(f"{shown} is a directory, not a module's source") from None
+        raise ModuleNotFound(
+            f"{shown} is a directory, not a module's source",
+            help=f"name a file in it:  {os.path.join(shown, 'NAME.c')}",
+        ) from None
     except (OSError, ValueError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
-        raise ModuleNotFound(f"{shown} can't be read: {reason}") from None
+        raise ModuleNotFound(f"{shown} can't be read: {reason}", help=system_help(failure, shown)) from None
     language_of(shown)
     return _decoded(data, shown), (status.st_mtime_ns, status.st_size, status.st_ino)
 

@@ -11,6 +11,7 @@ from pse.errors import EvaluationError
 from pse.language.types import Binary, Expression, Name, Number, Parameter, evaluate, names_in
 from pse.modules._errors import ModuleError
 from pse.modules.directives._interface import declared
+from pse.text import count_text
 
 if TYPE_CHECKING:
     from pse.modules.load._loader import LoadedModule
@@ -37,7 +38,8 @@ def bind_dimensions(module: LoadedModule, inputs: Sequence[Any], known: Mapping[
     if len(expected) != len(inputs):
         listed = ", ".join(declared(parameter) for parameter in expected)
         raise ModuleError(
-            f"module `{module.name}` takes {len(expected)} inputs ({listed}), got {len(inputs)}"
+            f"module `{module.name}` takes {len(expected)} inputs ({listed}), got {len(inputs)}",
+            help="give one value for each input of the directive, in its order",
         )
     values = dict(known)
     for parameter, value in zip(expected, inputs, strict=True):
@@ -54,14 +56,16 @@ def _match(module: LoadedModule, parameter: Parameter, array: np.ndarray, values
     got = ", ".join(map(str, array.shape))
     if len(shape) != array.ndim:
         message = f"`{declared(parameter)}` has {len(shape)} axes, got an array [{got}]"
-        raise ModuleError(f"module `{module.name}` ({module.place}): {message}")
+        help = f"give an array of {count_text(len(shape), 'axis', 'axes')}, as the directive says"
+        raise ModuleError(f"module `{module.name}` ({module.place}): {message}", help=help)
     for axis, length in zip(shape, array.shape, strict=True):
         wanted = extent(axis, values)
         if wanted is None:
             values.update(_solve(axis, length, values))
         elif wanted != length:
             message = f"`{declared(parameter)}`: an axis must be {wanted} long, got an array [{got}]"
-            raise ModuleError(f"module `{module.name}` ({module.place}): {message}")
+            help = "extents of one name in the directive are equal: give arrays that fit each other"
+            raise ModuleError(f"module `{module.name}` ({module.place}): {message}", help=help)
 
 
 def extent(axis: Expression, values: Mapping[str, int]) -> int | None:

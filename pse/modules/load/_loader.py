@@ -267,7 +267,10 @@ def _python_function(reference: ModuleReference, module: object, files: frozense
     function = getattr(module, reference.name, None)
     if not callable(function):
         what = "is not a function" if function is not None else "is not there after the file was imported"
-        raise ModuleError(f"{reference.path}:{reference.line}: `{reference.name}` {what}")
+        raise ModuleError(
+            f"{reference.path}:{reference.line}: `{reference.name}` {what}",
+            help="define it at the top of the file, below its directive:  def NAME(…)",
+        )
     return adapt(reference, function, files)
 
 

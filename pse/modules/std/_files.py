@@ -94,7 +94,7 @@ def ending_of(file: str, verb: str) -> str:
         )
     ending = os.path.splitext(file)[1].lower()
     if ending not in NPY | HDF5:
-        raise ModuleError(f"{verb}: {ending_text(file, ['.npy', '.h5'])}")
+        raise ModuleError(f"{verb}: {ending_text(file, ['.npy', '.h5'])}", help="for example:  field.npy")
     return ending
 
 
@@ -146,7 +146,10 @@ def _dataset(file: str, opened: Any) -> Any:
     name = DATASET if DATASET in names else names[0] if len(names) == 1 else None
     if name is None or not hasattr(opened[name], "read_direct"):
         listed = ", ".join(names[:10]) or "nothing"
-        raise ModuleError(f"{file} has no dataset `{DATASET}`; it holds: {listed}")
+        raise ModuleError(
+            f"{file} has no dataset `{DATASET}`; it holds: {listed}",
+            help=f'name one of them "{DATASET}", or keep only one in the file',
+        )
     return opened[name]
 
 

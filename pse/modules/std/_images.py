@@ -52,7 +52,10 @@ def read(where: str, k: int, n: int) -> np.ndarray:
         If the directory or its file can't be used.
     """
     if n < 1:
-        raise ModuleError(f"source: the size of the image is {n} × {n} points; expected at least 1 × 1")
+        raise ModuleError(
+            f"source: the size of the image is {n} × {n} points; expected at least 1 × 1",
+            help='give a size from 1:  source("frames", k, 256) -> image',
+        )
     found = listing(where)
     return resample(grey(found[k % len(found)]), n)
 
@@ -109,14 +112,18 @@ def grey(path: Path) -> np.ndarray:
     try:
         array = _picture(path) if path.suffix.lower() in _PICTURES else _array(path)
     except (OSError, ValueError, EOFError, SyntaxError, KeyError) as failure:
-        raise ModuleError(f"source: {path} can't be read: {failure}") from None
+        raise ModuleError(
+            f"source: {path} can't be read: {failure}",
+            help="replace the file by a whole image or array, or take it out of the directory",
+        ) from None
     if array.ndim == 3 and array.shape[2] in (1, 2, 3, 4):
         weights = _LUMINANCE if array.shape[2] >= 3 else (1.0,)
         array = array[..., : len(weights)] @ np.array(weights)
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biufc":
         described = f"{array.dtype}[{', '.join(map(str, array.shape))}]"
         raise ModuleError(
-            f"source: {path} holds {described}; expected numbers with two axes, or three with colours"
+            f"source: {path} holds {described}; expected numbers with two axes, or three with colours",
+            help="store each image as an array of numbers with two axes, or three with 1 to 4 colours",
         )
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 

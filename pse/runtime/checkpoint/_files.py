@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.runtime.checkpoint._manifest import DATA, MANIFEST, FileNote, Saved, new_checksum
 from pse.runtime.supervise._backoff import Backoff
 
@@ -46,7 +46,8 @@ def make_directory(option: str, path: str) -> None:
         raise UsageError(message, help="name a directory, which need not exist yet") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{option} {path!r}: {reason}") from None
+        message = f"{option} {path or repr(path)}: the directory can't be made: {reason}"
+        raise UsageError(message, help=system_help(error, path, writing=True)) from None
     if not os.access(path, os.W_OK | os.X_OK):
         message = f"{option} {path}: the directory can't be written to"
         raise UsageError(message, help="name a directory that you can write to")

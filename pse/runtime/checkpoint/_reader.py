@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from pse.errors import RunError
+from pse.errors import RunError, system_help
 from pse.runtime.checkpoint._manifest import LOST, MANIFEST, Array, CheckpointRefused, Manifest, from_text
 
 _CHUNK = 1 << 20
@@ -39,7 +39,7 @@ def read_manifest(directory: str) -> Manifest:
         ) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise CheckpointRefused(f"{path!r} can't be read: {reason}") from None
+        raise CheckpointRefused(f"{path!r} can't be read: {reason}", help=system_help(error, path)) from None
     return from_text(data, path)
 
 

@@ -163,8 +163,14 @@ def _check(call: str, owners: object, partitions: int, processors: int) -> None:
     if not isinstance(owners, list):
         raise RunError(f"{call} returned {owners!r:.40}; {expected}", help="return a list of integers")
     if len(owners) != partitions:
-        raise RunError(f"{call} returned {count_text(len(owners), 'processor')}; {expected}")
+        raise RunError(
+            f"{call} returned {count_text(len(owners), 'processor')}; {expected}",
+            help="return one processor for each partition",
+        )
     for partition, owner in enumerate(owners):
         number = isinstance(owner, int | np.integer) and not isinstance(owner, bool)
         if not number or not 0 <= owner < processors:
-            raise RunError(f"{call} returned {owner!r:.40} for partition {partition}; {expected}")
+            raise RunError(
+                f"{call} returned {owner!r:.40} for partition {partition}; {expected}",
+                help="return integers from 0 up to, and without, the number of processors",
+            )

@@ -102,12 +102,14 @@ def _by_owner(where: str, owners: Indices, extent: int, parts: int) -> list[Indi
     if len(owners) != extent:
         raise ProgramError(
             f"{where} returned partitions for {count_text(len(owners), 'index', 'indices')}; "
-            f"expected {extent}"
+            f"expected {extent}",
+            help="return one partition for each index",
         )
     for index in np.flatnonzero((owners < 0) | (owners >= parts))[:1]:
         raise ProgramError(
             f"{where} assigned index {index} to partition {owners[index]}; "
-            f"partitions go from 0 to {parts - 1}"
+            f"partitions go from 0 to {parts - 1}",
+            help="return partitions that are counted from 0",
         )
     order = np.argsort(owners, kind="stable")
     return np.split(order, np.searchsorted(owners[order], np.arange(1, parts)))
@@ -117,22 +119,31 @@ def _by_list(where: str, lists: Sequence[Indices], extent: int, parts: int) -> l
     if len(lists) != parts:
         raise ProgramError(
             f"{where} returned {count_text(len(lists), 'list')} of indices; expected one for each of "
-            f"{count_text(parts, 'partition')}"
+            f"{count_text(parts, 'partition')}",
+            help="return one list of indices for each partition, an empty one where it has none",
         )
     owner = np.full(extent, -1, np.int64)
     for part, indices in enumerate(lists):
         for index in indices[(indices < 0) | (indices >= extent)][:1]:
             raise ProgramError(
-                f"{where} assigned index {index} to partition {part}; indices go from 0 to {extent - 1}"
+                f"{where} assigned index {index} to partition {part}; indices go from 0 to {extent - 1}",
+                help="return indices that are counted from 0",
             )
         for index in indices[owner[indices] >= 0][:1]:
             raise ProgramError(
-                f"{where} assigned index {index} twice: to partitions {owner[index]} and {part}"
+                f"{where} assigned index {index} twice: to partitions {owner[index]} and {part}",
+                help="put every index into the list of one partition only",
             )
         owner[indices] = part
         again = np.flatnonzero(np.bincount(indices, minlength=extent) > 1) if indices.size else indices
         for index in again[:1]:
-            raise ProgramError(f"{where} assigned index {index} twice: to partition {part}")
+            raise ProgramError(
+                f"{where} assigned index {index} twice: to partition {part}",
+                help="put every index into its list once",
+            )
     for index in np.flatnonzero(owner < 0)[:1]:
-        raise ProgramError(f"{where} assigned index {index} to none of {count_text(parts, 'partition')}")
+        raise ProgramError(
+            f"{where} assigned index {index} to none of {count_text(parts, 'partition')}",
+            help="put every index into the list of one partition",
+        )
     return [np.sort(indices) for indices in lists]

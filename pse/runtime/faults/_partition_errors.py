@@ -105,7 +105,10 @@ def _type(f: _Fault) -> RunError:
 
 
 def _size(f: _Fault) -> RunError:
-    return RunError(f"{f.who()} posts {f.here.bytes} elements, which is more than any memory holds")
+    return RunError(
+        f"{f.who()} posts {f.here.bytes} elements, which is more than any memory holds",
+        help="give the number of elements that the buffer has, not of its bytes or an address",
+    )
 
 
 def _mismatch(f: _Fault) -> RunError:

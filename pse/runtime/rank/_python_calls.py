@@ -272,7 +272,8 @@ def _requests(module: LoadedModule, yielded: Any, posted: list[Request]) -> Requ
         return list(yielded)
     raise ModuleError(
         f"module `{module.name}` ({module.place}) yielded {type(yielded).__name__}: expected a request of "
-        "pse.partition, a list of them, or nothing (for all that it posted)"
+        "pse.partition, a list of them, or nothing (for all that it posted)",
+        help="yield what send, receive or a collective of pse.partition gave",
     )
 
 

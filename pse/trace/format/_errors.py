@@ -28,6 +28,10 @@ class TraceError(UsageError):
     """
 
 
+DAMAGED = "the file is damaged or unfinished: copy the trace again, or record the run again"
+"""What to do about a file of a trace that can't be understood."""
+
+
 def refuse_pipes(path: Path) -> None:
     """Raise OSError if reading could wait for somebody who writes."""
     mode = path.stat().st_mode

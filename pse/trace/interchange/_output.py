@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from pse.errors import system_help
 from pse.files import draft_directory, draft_file, require_directory
 from pse.trace.format._errors import TraceError
 
@@ -60,4 +61,5 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TraceError(f"{path} can't be written: {error.strerror or error}") from error
+        message = f"{path} can't be written: {error.strerror or error}"
+        raise TraceError(message, help=system_help(error, path, writing=True)) from error

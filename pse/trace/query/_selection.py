@@ -160,7 +160,8 @@ class Selection:
         left = tuple(rank for rank in trace.ranks if self._has(rank, known.get(rank)))
         if not left:
             raise TraceError(
-                f"no rank matches all that is selected; the trace has the ranks {_listed(trace.ranks)}"
+                f"no rank matches all that is selected; the trace has the ranks {_listed(trace.ranks)}",
+                help="leave out one of the selections, or name one of these ranks",
             )
         return left
 
@@ -252,7 +253,10 @@ EVERYTHING = Selection()
 def _set(items: Iterable[str], values: Callable[[str], Iterable[Any]]) -> frozenset[Any] | None:
     parts = [part.strip() for item in items for part in item.split(",")]
     if parts and not any(parts):
-        raise TraceError("an empty name was selected; give a name or a number")
+        raise TraceError(
+            "an empty name was selected; give a name or a number",
+            help="for example:  --module step   or  --rank 0-3",
+        )
     return frozenset(value for part in parts if part for value in values(part)) or None
 
 
@@ -261,12 +265,20 @@ def _numbers(what: str, text: str) -> Iterable[int]:
     found = re.fullmatch(r"(\d{1,20})(?:-(\d{1,20}))?", text, re.ASCII)
     if not found:
         choice = ", or root" if what == "processor" else ""
-        raise TraceError(f"{what} {text!r}: expected a number or a range like 0-3{choice}")
+        raise TraceError(
+            f"{what} {text!r}: expected a number or a range like 0-3{choice}",
+            help=f"for example:  --{what} 2   or  --{what} 0-3",
+        )
     first, last = int(found[1]), int(found[2] or found[1])
     if last >= 1 << 64:
-        raise TraceError(f"{what} {text!r}: a number has at most 64 bits")
+        raise TraceError(
+            f"{what} {text!r}: a number has at most 64 bits", help="`pse trace summary` lists what there is"
+        )
     if not 0 <= last - first < LONGEST_RANGE:
-        raise TraceError(f"{what} {text!r}: a range must go up, and by less than {LONGEST_RANGE:,}")
+        raise TraceError(
+            f"{what} {text!r}: a range must go up, and by less than {LONGEST_RANGE:,}",
+            help=f"for example:  --{what} 0-3",
+        )
     return range(first, last + 1)
 
 
@@ -301,10 +313,16 @@ def _check_known(what: str, asked: frozenset[Any] | None, there: Iterable[Any]) 
         return
     known = set(there)
     if not known:
-        raise TraceError(f"the trace has no definitions, so a {what} can't be selected; select ranks instead")
+        raise TraceError(
+            f"the trace has no definitions, so a {what} can't be selected; select ranks instead",
+            help="for example:  --rank 0-3",
+        )
     missing = asked - known
     if missing and (missing == asked or any(isinstance(item, str) for item in missing)):
-        raise TraceError(f"the trace has no {what} {_listed(missing)}; it has {_listed(known)}")
+        raise TraceError(
+            f"the trace has no {what} {_listed(missing)}; it has {_listed(known)}",
+            help="name one that the trace has; `pse trace summary` lists them",
+        )
 
 
 def _listed(items: Iterable[Any]) -> str:

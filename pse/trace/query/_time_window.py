@@ -45,7 +45,10 @@ class TimeWindow:
             One of them is nan, or the window ends before it begins.
         """
         if any(value is not None and math.isnan(value) for value in (begin, end)):
-            raise TraceError("a time window must begin and end at a number of seconds, not at nan")
+            raise TraceError(
+                "a time window must begin and end at a number of seconds, not at nan",
+                help="give the seconds since the run's begin, for example 0.5",
+            )
         if begin is not None and end is not None and end < begin:
             message = f"the time window ends at {end:g} s, before it begins at {begin:g} s"
             raise TraceError(message, help="exchange the two times")

@@ -11,9 +11,10 @@ import tempfile
 from pathlib import Path
 
 from pse._abi.environment import TRACE_VARIABLE
+from pse.errors import system_help
 from pse.text import text_bytes
 from pse.trace.format._definitions import Definitions, digest
-from pse.trace.format._errors import TraceError, refuse_pipes
+from pse.trace.format._errors import DAMAGED, TraceError, refuse_pipes
 from pse.trace.format._events import EVENTS_FILE, MPI_EVENTS
 
 FILE_NAME = "definitions.json"
@@ -121,7 +122,8 @@ def _write(path: Path, text: str) -> None:
     try:
         replace_file(path, text_bytes(text))
     except OSError as error:
-        raise TraceError(f"{path} can't be written: {error.strerror}") from error
+        message = f"{path} can't be written: {error.strerror}"
+        raise TraceError(message, help=system_help(error, path, writing=True)) from error
 
 
 def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
@@ -153,11 +155,11 @@ def read_definitions(directory: str | os.PathLike[str]) -> Definitions:
         refuse_pipes(path)
         return Definitions.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+        raise TraceError(f"{path} can't be read: {error.strerror}", help=system_help(error, path)) from error
     except UnicodeDecodeError as error:
-        raise TraceError(f"{path}: it isn't UTF-8 text") from error
+        raise TraceError(f"{path}: it isn't UTF-8 text", help=DAMAGED) from error
     except TraceError as error:
-        raise TraceError(f"{path}: {error.message}", help=error.help) from error
+        raise TraceError(f"{path}: {error.message}", help=error.help or DAMAGED) from error
 
 
 def read_program(directory: str | os.PathLike[str], definitions: Definitions) -> str | None:
@@ -175,9 +177,10 @@ def read_program(directory: str | os.PathLike[str], definitions: Definitions) ->
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+        raise TraceError(f"{path} can't be read: {error.strerror}", help=system_help(error, path)) from error
     except UnicodeDecodeError as error:
-        raise TraceError(f"{path}: it isn't UTF-8 text") from error
+        raise TraceError(f"{path}: it isn't UTF-8 text", help=DAMAGED) from error
     if digest(text) != definitions.text_sha256:
-        raise TraceError(f"{path} isn't the text that ran: it was changed since")
+        help = "put the text that ran there again, or record the run anew"
+        raise TraceError(f"{path} isn't the text that ran: it was changed since", help=help)
     return text

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from pse.errors import system_help
 from pse.records import dataclass
 from pse.trace._reading import merge, scan
-from pse.trace.format._errors import TraceError, refuse_pipes
+from pse.trace.format._errors import DAMAGED, TraceError, refuse_pipes
 from pse.trace.format._events import BYTE_ORDER, EVENT_DTYPE, HEADER_DTYPE, MAGIC, SCHEMA_VERSION, State
 from pse.trace.format._field_values import Array
 from pse.trace.store._chunked_reading import CHUNK, chunks
@@ -88,7 +89,7 @@ def open_rank_file(path: Path, rank: int) -> RankFile:
     except OSError as error:
         if error.errno == errno.EMFILE and _may_open_more():
             return open_rank_file(path, rank)
-        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+        raise TraceError(f"{path} can't be read: {error.strerror}", help=system_help(error, path)) from error
 
 
 def _may_open_more() -> bool:
@@ -129,9 +130,14 @@ def _open(path: Path, rank: int) -> RankFile:
     size = path.stat().st_size
     header = _read_header(path, size)
     if header["rank"] != rank:
-        raise TraceError(f"{path} holds the events of rank {header['rank']}, but its name says rank {rank}")
+        raise TraceError(
+            f"{path} holds the events of rank {header['rank']}, but its name says rank {rank}",
+            help="give the file its own name again, with the rank that its header has",
+        )
     if rank >= MOST_RANKS:
-        raise TraceError(f"{path}: the rank must be below {MOST_RANKS:,}")
+        raise TraceError(
+            f"{path}: the rank must be below {MOST_RANKS:,}", help="remove the file: no run has such a rank"
+        )
     records = _map_records(path, size, int(header["header_size"]))
     events, types, counts, times, backwards = looked_through(rank, records, int(header["records"]))
     if len(events):
@@ -161,18 +167,22 @@ def _check_times(path: Path, since: int) -> None:
     """Refuse events of which even the first is a century and more from when recording began."""
     if abs(since) > 100 * _YEAR:
         when = f"{abs(since) // _YEAR:,} years {'after' if since > 0 else 'before'} recording began"
-        raise TraceError(f"{path.name}: its clock is impossible: the first event is {when}")
+        raise TraceError(f"{path.name}: its clock is impossible: the first event is {when}", help=DAMAGED)
 
 
 def _read_header(path: Path, size: int) -> Any:
     with path.open("rb") as file:
         data = file.read(HEADER_DTYPE.itemsize)
     if not data:
-        raise TraceError(f"{path} is empty")
+        raise TraceError(
+            f"{path} is empty", help="the rank ended before it recorded anything: record the run again"
+        )
     if not data.startswith(_MAGIC[: len(data)]):
-        raise TraceError(f"{path} is not a file of events: it begins with {data[:8]!r}, not {_MAGIC!r}")
+        raise TraceError(
+            f"{path} is not a file of events: it begins with {data[:8]!r}, not {_MAGIC!r}", help=DAMAGED
+        )
     if len(data) < HEADER_DTYPE.itemsize:
-        raise TraceError(f"{path} ends within its header, after {size} bytes")
+        raise TraceError(f"{path} ends within its header, after {size} bytes", help=DAMAGED)
     header = np.frombuffer(data, HEADER_DTYPE)[0]
     _check_header(path, header, size)
     return header
@@ -180,7 +190,10 @@ def _read_header(path: Path, size: int) -> Any:
 
 def _check_header(path: Path, header: Any, size: int) -> None:
     if header["byte_order"] != BYTE_ORDER:
-        raise TraceError(f"{path} was written on a machine of another byte order, or its header is damaged")
+        raise TraceError(
+            f"{path} was written on a machine of another byte order, or its header is damaged",
+            help="read it on a machine like that which recorded it, or record the run again",
+        )
     if header["version"] > SCHEMA_VERSION:
         raise TraceError(
             f"{path} has version {header['version']} of the event format, but "
@@ -188,9 +201,11 @@ def _check_header(path: Path, header: Any, size: int) -> None:
             help="read it with the pse that recorded it, or a newer one",
         )
     if header["record_size"] != EVENT_DTYPE.itemsize or header["header_size"] < HEADER_DTYPE.itemsize:
-        raise TraceError(f"{path}: its header is damaged (records of {header['record_size']} bytes)")
+        raise TraceError(
+            f"{path}: its header is damaged (records of {header['record_size']} bytes)", help=DAMAGED
+        )
     if header["header_size"] > size:
-        raise TraceError(f"{path} ends within its header, after {size} bytes")
+        raise TraceError(f"{path} ends within its header, after {size} bytes", help=DAMAGED)
 
 
 def _map_records(path: Path, size: int, begin: int) -> Array:

@@ -13,9 +13,10 @@ from typing import Self
 
 import numpy as np
 
+from pse.errors import system_help
 from pse.records import dataclass
 from pse.trace.format._definitions import Definitions
-from pse.trace.format._errors import TraceError
+from pse.trace.format._errors import DAMAGED, TraceError
 from pse.trace.format._events import EVENT_DTYPE, EVENTS_FILE, EventType
 from pse.trace.format._field_values import Array
 from pse.trace.store._chunked_reading import chunks
@@ -54,7 +55,9 @@ class TraceFiles:
         definitions = _definitions(path, names, problems)
         files = open_files(path, names, definitions, problems)
         if not files:
-            raise TraceError(f"{path}: nothing of this trace can be read: {'; '.join(merge_alike(problems))}")
+            raise TraceError(
+                f"{path}: nothing of this trace can be read: {'; '.join(merge_alike(problems))}", help=DAMAGED
+            )
         for rank in sorted(files):
             problems += files[rank].problems
         clock = RunClock(files, {rank.rank: rank.host for rank in definitions.ranks} if definitions else {})
@@ -95,7 +98,8 @@ class TraceFiles:
         except KeyError:
             there = ", ".join(map(str, self.ranks))
             raise TraceError(
-                f"{self.path} has no events of rank {rank}; it has those of the ranks {there}"
+                f"{self.path} has no events of rank {rank}; it has those of the ranks {there}",
+                help="name one of these ranks",
             ) from None
 
     def select(self, rank: int, *types: EventType) -> Array:
@@ -137,7 +141,7 @@ def _list(path: Path) -> list[str]:
     except NotADirectoryError:
         raise TraceError(f"{path} is a file; a trace is a directory", help=_HELP) from None
     except OSError as error:
-        raise TraceError(f"{path} can't be read: {error.strerror}") from error
+        raise TraceError(f"{path} can't be read: {error.strerror}", help=system_help(error, path)) from error
     if FILE_NAME not in names and not any(map(RANK_FILE.fullmatch, names)):
         raise TraceError(f"{path} is not a trace: it has neither {FILE_NAME} nor files of events", help=_HELP)
     return names

@@ -122,7 +122,10 @@ def draw_totals(
 def _any(bars: Bars) -> list[Share]:
     shown = bars.shown()
     if not shown:
-        raise TraceError("nothing to show: the selected ranks spent no time in anything of this kind")
+        raise TraceError(
+            "nothing to show: the selected ranks spent no time in anything of this kind",
+            help="select more ranks, or a longer window",
+        )
     return shown
 
 

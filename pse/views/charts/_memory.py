@@ -60,7 +60,10 @@ def draw_memory(
     shown = rows(trace, selection)
     changes = trace.memory()
     if not len(changes):
-        raise TraceError("nothing to show: no memory for tags was allocated in this trace")
+        raise TraceError(
+            "nothing to show: no memory for tags was allocated in this trace",
+            help="`pse trace summary` says what the run recorded",
+        )
     width = width or WIDTH
     left = MARGIN + max(0.75, widest_name((row.label for row in shown), width) + 0.12)
     window = selection.window(trace)

@@ -66,7 +66,10 @@ def choose_graph_format(output: str | None, asked: str | None) -> str:
         help = f"or choose the format: --format {'|'.join(FORMATS)}"
         raise UsageError(ending_text(output, EXTENSIONS), help=help)
     if meant and asked and meant != asked:
-        raise UsageError(f"{output!r} is the name of a file in format {meant}, but --format says {asked}")
+        raise UsageError(
+            f"{output!r} is the name of a file in format {meant}, but --format says {asked}",
+            help="leave out --format, or give the file the ending of that format",
+        )
     return asked or meant or "dot"
 
 

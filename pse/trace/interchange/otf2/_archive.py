@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pse.errors import system_help
 from pse.records import dataclass
 from pse.trace.format._errors import TraceError, refuse_pipes
 from pse.trace.interchange.otf2._definition_writer import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
@@ -111,7 +112,9 @@ class Archive:
         except OSError as error:
             raise TraceError(f"{definitions} can't be read: {error.strerror}", help=_WHOLE) from error
         if not self.tables["ClockProperties"]:
-            raise TraceError(f"{anchor}: the archive doesn't say what its clock is (no ClockProperties)")
+            raise TraceError(
+                f"{anchor}: the archive doesn't say what its clock is (no ClockProperties)", help=_WHOLE
+            )
 
     def call(self, name: str, *arguments: Any, types: tuple[Any, ...] = ()) -> None:
         """Call a function of the library's reader."""
@@ -313,7 +316,8 @@ def _check_anchor(anchor: Path) -> None:
     except IsADirectoryError:
         raise TraceError(f"{anchor} is a directory, not an anchor file", help=help_) from None
     except OSError as error:
-        raise TraceError(f"{anchor} can't be read: {error.strerror}") from error
+        message = f"{anchor} can't be read: {error.strerror}"
+        raise TraceError(message, help=system_help(error, anchor)) from error
     if not head:
         raise TraceError(f"{anchor} is empty", help=help_)
     if b"OTF2"[: len(head)] not in head:

@@ -111,7 +111,10 @@ class _Import:
             found = sum(self._read(place, known, progress) for place, known in local.items() if known)
         if not found:
             reasons = "; ".join(self._problems) or "it has no events"
-            raise TraceError(f"{self._archive.anchor}: nothing of this archive can be imported: {reasons}")
+            raise TraceError(
+                f"{self._archive.anchor}: nothing of this archive can be imported: {reasons}",
+                help="copy all of the archive, or record it again",
+            )
         self._merge_threads()
         if self._definitions is not None:
             write_definitions(self._out, self._definitions)
