@@ -80,20 +80,20 @@ static int defines_mpi(const Dl_info *object)
     return found;
 }
 
-/* Looked up once for each address: dladdr goes through all symbols of an object. */
+/* Looked up once for each address: dladdr goes through all symbols of an object.  What is known is the
+ * address with the answer in a bit below: one word, which threads need no lock for. */
 bool pse_call_site_is_between(void *address)
 {
-    static _Thread_local struct {
-        void *address;
-        int between;
-    } known[256];
-    const size_t at = (uintptr_t)address * 0x9e3779b97f4a7c15u >> 56;
-    if (known[at].address != address) {
+    static uintptr_t known[256];
+    uintptr_t *const at = &known[(uintptr_t)address * 0x9e3779b97f4a7c15u >> 56];
+    uintptr_t answer = __atomic_load_n(at, __ATOMIC_RELAXED);
+    if (answer >> 1 != (uintptr_t)address) {
         Dl_info found; /* none: a thunk of the stack */
-        known[at].between = !dladdr(address, &found) || !found.dli_fname || defines_mpi(&found);
-        known[at].address = address;
+        const bool between = !dladdr(address, &found) || !found.dli_fname || defines_mpi(&found);
+        answer = (uintptr_t)address << 1 | between;
+        __atomic_store_n(at, answer, __ATOMIC_RELAXED);
     }
-    return known[at].between;
+    return answer & 1;
 }
 
 static void *take_address(void)

@@ -29,6 +29,10 @@ static inline uint64_t pse_hash(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
+/* A variable of each thread that is found without a call.  Few and small ones: room for those is short in
+ * what is loaded late, and all of an object's count. */
+#define TOOL_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
+
 #pragma GCC visibility push(hidden)
 
 /* The stack's table, which pse_tool_start sets; NULL when the tool is loaded alone. */

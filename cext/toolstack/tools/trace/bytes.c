@@ -5,7 +5,7 @@
 
 #include "tool_memory.h"
 
-struct sized_type pse_trace_last_type = {MPI_DATATYPE_NULL, 0};
+struct sized_type pse_trace_known_types[KNOWN_TYPES];
 
 uint64_t pse_trace_size_of(MPI_Datatype datatype)
 {
@@ -13,8 +13,8 @@ uint64_t pse_trace_size_of(MPI_Datatype datatype)
     if (datatype == MPI_DATATYPE_NULL || PMPI_Type_size(datatype, &bytes) != MPI_SUCCESS)
         return 0;
     PMPI_Type_get_envelope(datatype, &a, &b, &c, &combiner);
-    pse_trace_last_type.type = combiner == MPI_COMBINER_NAMED ? datatype : MPI_DATATYPE_NULL;
-    pse_trace_last_type.size = (uint64_t)bytes;
+    if (combiner == MPI_COMBINER_NAMED)
+        *pse_trace_known_type(datatype) = (struct sized_type){datatype, (uint64_t)bytes};
     return (uint64_t)bytes;
 }
 

@@ -17,8 +17,9 @@ struct sized_type {
 
 #pragma GCC visibility push(hidden)
 
-/* The one that was asked for last; the lock is held. */
-extern struct sized_type pse_trace_last_type;
+enum { KNOWN_TYPES = 16 };
+/* Some that were asked for before, by pse_trace_known_type; the lock is held. */
+extern struct sized_type pse_trace_known_types[KNOWN_TYPES];
 
 /* The bytes of an element; 0 for what is not a type. */
 uint64_t pse_trace_size_of(MPI_Datatype datatype);
@@ -31,11 +32,16 @@ void pse_trace_neighbors(MPI_Comm comm, int count, int *ranks);
 
 #pragma GCC visibility pop
 
+/* Where a type is if it is known: handles are numbers or addresses. */
+static inline struct sized_type *pse_trace_known_type(MPI_Datatype datatype)
+{
+    return &pse_trace_known_types[(uint64_t)(uintptr_t)datatype * 0x9e3779b97f4a7c15u >> 60];
+}
+
 static inline uint64_t pse_trace_bytes_of(MPI_Count count, MPI_Datatype datatype)
 {
-    const struct sized_type *last = &pse_trace_last_type;
-    const uint64_t size =
-        datatype == last->type && datatype != MPI_DATATYPE_NULL ? last->size : pse_trace_size_of(datatype);
+    const struct sized_type *known = pse_trace_known_type(datatype);
+    const uint64_t size = datatype == known->type && known->size ? known->size : pse_trace_size_of(datatype);
     return count < 0 ? 0 : size * (uint64_t)count;
 }
 

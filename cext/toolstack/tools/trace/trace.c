@@ -43,8 +43,8 @@ static const char *const routine_names[];
 static bool named[2048];
 
 /* Of the call that begins to record. */
-static _Thread_local const void *first_site;
-static _Thread_local const char *first_frame;
+static TOOL_THREAD_LOCAL const void *first_site;
+static TOOL_THREAD_LOCAL const char *first_frame;
 
 static void name_routine(unsigned number, uint64_t time)
 {
@@ -106,7 +106,7 @@ static void forget_in_child(void)
 {
     pse_trace_recorder = NULL;
     pse_trace_holder = 0;
-    pthread_mutex_init(&pse_trace_mutex, NULL);
+    pse_trace_mutex = 0;
 }
 
 static void open_recorder(int rank, int ranks, const char *path)

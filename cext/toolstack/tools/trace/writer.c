@@ -1,16 +1,34 @@
 /* The state of the file that a rank writes. */
+#define _GNU_SOURCE
 #include "writer.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "regions/threads.h"
 
 pse_recorder *pse_trace_recorder;
 bool pse_trace_threads;
 struct trace_thread *pse_trace_writer;
-pthread_t pse_trace_holder;
+uint32_t pse_trace_mutex;
+uintptr_t pse_trace_holder;
 uint64_t pse_trace_now;
-pthread_mutex_t pse_trace_mutex = PTHREAD_MUTEX_INITIALIZER;
+TOOL_THREAD_LOCAL char pse_trace_mark;
 
-static pthread_t latest_holder; /* whose events the last ones are; 0: to be looked up */
+static uintptr_t latest_holder; /* whose events the last ones are; 0: to be looked up */
+
+/* As U. Drepper: Futexes are tricky, 2011. */
+void pse_trace_await_lock(void)
+{
+    while (__atomic_exchange_n(&pse_trace_mutex, 2, __ATOMIC_ACQUIRE) != 0)
+        syscall(SYS_futex, &pse_trace_mutex, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+void pse_trace_wake_waiting(void)
+{
+    syscall(SYS_futex, &pse_trace_mutex, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
 
 __attribute__((hot)) bool pse_trace_begin_records(void)
 {
@@ -29,7 +47,7 @@ static void turn_to_thread(uint64_t time)
 {
     static uint32_t number;
     const struct trace_thread *thread = pse_trace_writer ? pse_trace_writer : pse_trace_this_thread();
-    latest_holder = pse_trace_writer ? 0 : pthread_self();
+    latest_holder = pse_trace_writer ? 0 : pse_trace_self();
     if (!thread || thread->number == number)
         return;
     number = thread->number;
@@ -40,7 +58,7 @@ static uint64_t in_order(uint64_t time)
 {
     static uint64_t latest;
     latest = time < latest ? latest : time;
-    if (latest_holder != pthread_self() || pse_trace_writer)
+    if (latest_holder != pse_trace_self() || pse_trace_writer)
         turn_to_thread(latest);
     return latest;
 }

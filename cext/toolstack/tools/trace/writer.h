@@ -2,11 +2,11 @@
 #ifndef PSE_TRACE_WRITER_H
 #define PSE_TRACE_WRITER_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "recorder.h"
+#include "tool.h"
 
 struct trace_thread;
 
@@ -14,11 +14,14 @@ struct trace_thread;
 
 extern pse_recorder *pse_trace_recorder; /* NULL: not recording */
 extern bool pse_trace_threads;           /* events may be of several threads */
-extern pthread_mutex_t pse_trace_mutex;
 
-/* Who has the lock; 0: nobody.  Looked at instead of a variable of each thread, which takes a call to find.
- */
-extern pthread_t pse_trace_holder;
+/* A lock in line, which nobody holds for long: taken for each call of MPI and of a function, cold. */
+extern uint32_t pse_trace_mutex; /* 0: free, 1: held, 2: held, and somebody sleeps until it is free */
+void pse_trace_await_lock(void);
+void pse_trace_wake_waiting(void);
+
+extern uintptr_t pse_trace_holder;            /* who has the lock: a pse_trace_self; 0: nobody */
+extern TOOL_THREAD_LOCAL char pse_trace_mark; /* whose address tells threads apart */
 extern struct trace_thread *pse_trace_writer; /* whose events follow, if they aren't the calling thread's */
 /* The time of what is recorded until the lock is let go, since pse_trace_begin_records. */
 extern uint64_t pse_trace_now;
@@ -38,24 +41,32 @@ void pse_trace_forget_thread(void);
 
 #pragma GCC visibility pop
 
+/* The calling thread. */
+static inline uintptr_t pse_trace_self(void)
+{
+    return (uintptr_t)&pse_trace_mark;
+}
+
 /* Whether this thread has the lock: what a signal's handler calls then is not recorded. */
 static inline bool pse_trace_is_writing(void)
 {
-    return __atomic_load_n(&pse_trace_holder, __ATOMIC_RELAXED) == pthread_self();
+    return __atomic_load_n(&pse_trace_holder, __ATOMIC_RELAXED) == pse_trace_self();
 }
 
 static inline void pse_trace_lock(void)
 {
-    if (pse_trace_threads)
-        pthread_mutex_lock(&pse_trace_mutex);
-    __atomic_store_n(&pse_trace_holder, pthread_self(), __ATOMIC_RELAXED);
+    uint32_t expected = 0;
+    if (pse_trace_threads && !__atomic_compare_exchange_n(&pse_trace_mutex, &expected, 1, false,
+                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        pse_trace_await_lock();
+    __atomic_store_n(&pse_trace_holder, pse_trace_self(), __ATOMIC_RELAXED);
 }
 
 static inline void pse_trace_unlock(void)
 {
-    __atomic_store_n(&pse_trace_holder, (pthread_t)0, __ATOMIC_RELAXED);
-    if (pse_trace_threads)
-        pthread_mutex_unlock(&pse_trace_mutex);
+    __atomic_store_n(&pse_trace_holder, (uintptr_t)0, __ATOMIC_RELAXED);
+    if (pse_trace_threads && __atomic_exchange_n(&pse_trace_mutex, 0, __ATOMIC_RELEASE) == 2)
+        pse_trace_wake_waiting();
 }
 
 #endif

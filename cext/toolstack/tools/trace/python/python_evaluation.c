@@ -25,12 +25,13 @@ typedef void *evaluation(void *state, void *frame, int throwing);
 static evaluation *(*get_evaluation)(void *interpreter);
 static void (*set_evaluation)(void *interpreter, evaluation *);
 static evaluation *before;
-static _Thread_local unsigned nested;
+static TOOL_THREAD_LOCAL unsigned nested;
 
 /* Functions nested deeper are called without the hook: with it each needs some of C's stack. */
 static void *evaluate_unhooked(void *state, void *frame, int throwing);
 
-static void *evaluate_region(struct trace_region *region, void *state, void *frame, int throwing)
+__attribute__((hot)) static void *evaluate_region(struct trace_region *region, void *state, void *frame,
+                                                  int throwing)
 {
     pse_trace_close_ended_frames();
     const bool entered = pse_trace_enter_region(region);
@@ -40,14 +41,17 @@ static void *evaluate_region(struct trace_region *region, void *state, void *fra
     return result;
 }
 
-static void *evaluate(void *state, void *frame, int throwing)
+__attribute__((hot)) static void *evaluate(void *state, void *frame, int throwing)
 {
     if (nested >= DEEPEST_HOOK || !pse_trace_recorder)
         return evaluate_unhooked(state, frame, throwing);
-    const struct trace_region *region = pse_trace_python_region(*(void **)((char *)frame + CODE_IN_FRAME));
+    void *const code = *(void **)((char *)frame + CODE_IN_FRAME);
+    struct trace_region *region = pse_trace_find_region(code);
+    if (__builtin_expect(!region, 0))
+        region = pse_trace_python_region(code);
     nested++;
     void *result = region && (region->is_recorded || region->open)
-                       ? evaluate_region((struct trace_region *)region, state, frame, throwing)
+                       ? evaluate_region(region, state, frame, throwing)
                        : before(state, frame, throwing);
     nested--;
     return result;

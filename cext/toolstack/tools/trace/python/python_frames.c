@@ -38,14 +38,14 @@ static bool may_have_ended(const struct trace_thread *thread)
     return thread && thread->initial && thread->depth == thread->initial;
 }
 
-void pse_trace_close_ended_frames(void)
+__attribute__((hot)) void pse_trace_close_ended_frames(void)
 {
     struct trace_thread *thread = pse_trace_this_thread();
     if (may_have_ended(thread) && thread->initial > 1)
         close_ended(pse_python_api(), thread);
 }
 
-void pse_trace_check_python_frames(void)
+__attribute__((hot)) void pse_trace_check_python_frames(void)
 {
     struct trace_thread *thread = pse_trace_recorder ? pse_trace_this_thread() : NULL;
     if (!may_have_ended(thread))

@@ -46,7 +46,7 @@ static void record_enter(struct trace_region *region, uint64_t time)
 }
 
 /* Put a frame on a stack; where there is no room it is only counted. */
-static struct trace_frame *push(struct trace_thread *thread, struct trace_region *region)
+__attribute__((hot)) static struct trace_frame *push(struct trace_thread *thread, struct trace_region *region)
 {
     if (!pse_trace_has_room(thread)) {
         thread->depth++;
@@ -60,7 +60,7 @@ static struct trace_frame *push(struct trace_thread *thread, struct trace_region
 }
 
 /* The end of the top of a stack. */
-static void pop(struct trace_thread *thread, uint64_t time)
+__attribute__((hot)) static void pop(struct trace_thread *thread, uint64_t time)
 {
     if (--thread->depth >= thread->room)
         return;
@@ -82,7 +82,7 @@ static bool is_of_interest(const struct trace_region *region)
     return pse_trace_may_record(region) && !pse_trace_is_writing();
 }
 
-static bool enter_region(struct trace_region *region, const void *stack)
+__attribute__((hot)) static bool enter_region(struct trace_region *region, const void *stack)
 {
     if (!is_of_interest(region))
         return false;
@@ -105,7 +105,7 @@ static bool enter_region(struct trace_region *region, const void *stack)
     return true;
 }
 
-bool pse_trace_enter_region(struct trace_region *region)
+__attribute__((hot)) bool pse_trace_enter_region(struct trace_region *region)
 {
     return enter_region(region, NULL);
 }
@@ -115,14 +115,15 @@ void pse_trace_enter_named(struct trace_region *region, const void *stack)
     enter_region(region, stack);
 }
 
-void pse_trace_close_above(struct trace_thread *thread, unsigned depth, uint64_t time)
+__attribute__((hot)) void pse_trace_close_above(struct trace_thread *thread, unsigned depth, uint64_t time)
 {
     while (thread->depth > depth)
         pop(thread, time);
 }
 
 /* Where a region is on a stack, from its top; none: its depth. */
-static unsigned find_frame(const struct trace_thread *thread, const struct trace_region *region)
+__attribute__((hot)) static unsigned find_frame(const struct trace_thread *thread,
+                                                const struct trace_region *region)
 {
     unsigned at = thread->depth < thread->room ? thread->depth : thread->room;
     while (at > 0)
@@ -131,7 +132,8 @@ static unsigned find_frame(const struct trace_thread *thread, const struct trace
     return thread->depth;
 }
 
-static void leave(struct trace_thread *thread, const struct trace_region *region, bool is_told)
+__attribute__((hot)) static void leave(struct trace_thread *thread, const struct trace_region *region,
+                                       bool is_told)
 {
     const unsigned at = thread->depth > thread->room ? thread->depth - 1 : find_frame(thread, region);
     if (at == thread->depth) {
@@ -142,7 +144,7 @@ static void leave(struct trace_thread *thread, const struct trace_region *region
     pse_trace_close_above(thread, at, pse_clock());
 }
 
-static void leave_region(const struct trace_region *region, bool is_told)
+__attribute__((hot)) static void leave_region(const struct trace_region *region, bool is_told)
 {
     struct trace_thread *thread = is_of_interest(region) ? pse_trace_this_thread() : NULL;
     if (!thread)
@@ -153,7 +155,7 @@ static void leave_region(const struct trace_region *region, bool is_told)
     pse_trace_unlock();
 }
 
-void pse_trace_leave_region(const struct trace_region *region)
+__attribute__((hot)) void pse_trace_leave_region(const struct trace_region *region)
 {
     leave_region(region, true);
 }

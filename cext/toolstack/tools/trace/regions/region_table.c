@@ -9,28 +9,15 @@
 
 #include "regions/region_filter.h"
 
-enum { SLOTS = 1 << 16, MOST_REGIONS = SLOTS / 2, FIRST_NUMBER = 4096 };
+enum { MOST_REGIONS = REGION_SLOTS / 2, FIRST_NUMBER = 4096 };
 
 uint64_t pse_trace_regions_without_room;
 
-static struct trace_region *slots[SLOTS], *regions[MOST_REGIONS];
+struct trace_region *pse_trace_region_slots[REGION_SLOTS];
+static struct trace_region *regions[MOST_REGIONS];
 static unsigned region_count;
 static struct trace_region unrecorded; /* stands for all that found the table full */
 static pthread_mutex_t defining = PTHREAD_MUTEX_INITIALIZER;
-
-static unsigned slot_of(const void *key)
-{
-    unsigned slot = (unsigned)((uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) % SLOTS;
-    const struct trace_region *region;
-    while ((region = __atomic_load_n(&slots[slot], __ATOMIC_ACQUIRE)) != NULL && region->key != key)
-        slot = (slot + 1) % SLOTS;
-    return slot;
-}
-
-struct trace_region *pse_trace_find_region(const void *key)
-{
-    return __atomic_load_n(&slots[slot_of(key)], __ATOMIC_ACQUIRE);
-}
 
 struct trace_region *pse_trace_region(unsigned index)
 {
@@ -58,9 +45,9 @@ static struct trace_region *new_region(const void *key, const char *name, const 
 static struct trace_region *add_region(const void *key, const char *name, const char *mangled,
                                        const char *file, int line, bool is_library)
 {
-    const unsigned slot = slot_of(key);
-    if (slots[slot])
-        return slots[slot]; /* Another thread was faster. */
+    struct trace_region **slot = pse_trace_region_slot(key);
+    if (*slot)
+        return *slot; /* Another thread was faster. */
     struct trace_region *made = region_count < MOST_REGIONS ? new_region(key, name, file, line) : NULL;
     if (!made) {
         pse_trace_regions_without_room++;
@@ -69,7 +56,7 @@ static struct trace_region *add_region(const void *key, const char *name, const 
     made->is_recorded = pse_trace_filter_includes(name, mangled, file, !is_library);
     regions[region_count] = made;
     __atomic_store_n(&region_count, region_count + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&slots[slot], made, __ATOMIC_RELEASE);
+    __atomic_store_n(slot, made, __ATOMIC_RELEASE);
     return made;
 }
 

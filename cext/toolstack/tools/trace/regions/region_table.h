@@ -3,6 +3,7 @@
 #define PSE_TRACE_REGION_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct trace_region {
@@ -23,7 +24,9 @@ struct trace_region {
 extern uint64_t pse_trace_regions_without_room;
 
 /* The region with a key; NULL if there is none yet. */
-struct trace_region *pse_trace_find_region(const void *key);
+static inline struct trace_region *pse_trace_find_region(const void *key);
+enum { REGION_SLOTS = 1 << 16 };
+extern struct trace_region *pse_trace_region_slots[REGION_SLOTS];
 /* Define it; a full table gives a region that is not recorded.  `is_library`: left out, unless the filter
  * includes it. */
 struct trace_region *pse_trace_define_region(const void *key, const char *name, const char *mangled,
@@ -34,5 +37,21 @@ struct trace_region *pse_trace_region(unsigned index);
 unsigned pse_trace_region_count(void);
 
 #pragma GCC visibility pop
+
+/* Where a region with a key is, or belongs; read without a lock. */
+static inline struct trace_region **pse_trace_region_slot(const void *key)
+{
+    unsigned slot = (unsigned)((uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) % REGION_SLOTS;
+    const struct trace_region *region;
+    while ((region = __atomic_load_n(&pse_trace_region_slots[slot], __ATOMIC_ACQUIRE)) != NULL &&
+           region->key != key)
+        slot = (slot + 1) % REGION_SLOTS;
+    return &pse_trace_region_slots[slot];
+}
+
+static inline struct trace_region *pse_trace_find_region(const void *key)
+{
+    return __atomic_load_n(pse_trace_region_slot(key), __ATOMIC_ACQUIRE);
+}
 
 #endif

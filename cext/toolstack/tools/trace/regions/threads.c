@@ -7,21 +7,21 @@
 struct trace_thread *pse_trace_all_threads;
 void (*pse_trace_thread_ends)(struct trace_thread *thread);
 
-static _Thread_local struct trace_thread *own;
+TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread;
+bool pse_trace_is_alone;
 static struct trace_thread *first;
-static bool is_alone;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t ending;
 
 static void thread_ends(void *data)
 {
     struct trace_thread *thread = data;
-    if (!is_alone && pse_trace_thread_ends)
+    if (!pse_trace_is_alone && pse_trace_thread_ends)
         pse_trace_thread_ends(thread);
     pthread_mutex_lock(&list);
     thread->is_used = false;
     pthread_mutex_unlock(&list);
-    own = NULL;
+    pse_trace_own_thread = NULL;
 }
 
 static void make_key(void)
@@ -50,28 +50,28 @@ static struct trace_thread *new_thread(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
     pthread_mutex_lock(&list);
-    own = free_thread();
+    pse_trace_own_thread = free_thread();
     pthread_mutex_unlock(&list);
-    if (own)
-        pthread_setspecific(ending, own);
-    return own;
+    if (pse_trace_own_thread)
+        pthread_setspecific(ending, pse_trace_own_thread);
+    return pse_trace_own_thread;
 }
 
-struct trace_thread *pse_trace_this_thread(void)
+struct trace_thread *pse_trace_look_for_thread(void)
 {
-    struct trace_thread *thread = own ? own : new_thread();
-    return thread == first || !is_alone ? thread : NULL;
+    struct trace_thread *thread = pse_trace_own_thread ? pse_trace_own_thread : new_thread();
+    return thread == first || !pse_trace_is_alone ? thread : NULL;
 }
 
 void pse_trace_first_thread(bool alone)
 {
-    is_alone = alone;
-    first = own ? own : new_thread();
+    pse_trace_is_alone = alone;
+    first = pse_trace_own_thread ? pse_trace_own_thread : new_thread();
     if (first)
         first->number = 0;
 }
 
-bool pse_trace_has_room(struct trace_thread *thread)
+__attribute__((hot)) bool pse_trace_has_room(struct trace_thread *thread)
 {
     if (thread->depth < thread->room)
         return true;

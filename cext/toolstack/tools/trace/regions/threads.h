@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tool.h"
+
 struct known_stack;
 struct trace_region;
 
@@ -31,17 +33,26 @@ struct trace_thread {
 #pragma GCC visibility push(hidden)
 
 extern struct trace_thread *pse_trace_all_threads;
+extern TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread; /* NULL: not known yet */
+extern bool pse_trace_is_alone;                                     /* only the first thread is recorded */
 /* Called by a thread that ends. */
 extern void (*pse_trace_thread_ends)(struct trace_thread *thread);
 
 /* The calling thread.  NULL without memory, or if it is not to be recorded: MPI_THREAD_SINGLE promises one
  * thread, and records are not protected then. */
-struct trace_thread *pse_trace_this_thread(void);
+static inline struct trace_thread *pse_trace_this_thread(void);
+struct trace_thread *pse_trace_look_for_thread(void);
 /* The calling thread initialises MPI: it becomes number 0.  `alone`: MPI_THREAD_SINGLE. */
 void pse_trace_first_thread(bool alone);
 /* Make room for one more frame; false if it is to be counted only. */
 bool pse_trace_has_room(struct trace_thread *thread);
 
 #pragma GCC visibility pop
+
+static inline struct trace_thread *pse_trace_this_thread(void)
+{
+    struct trace_thread *own = pse_trace_own_thread;
+    return own && !pse_trace_is_alone ? own : pse_trace_look_for_thread();
+}
 
 #endif
