@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pse_testing.jobs import beside_python, unseen_until
+from pse_testing.jobs import TWO_NODES, beside_python, needs_cliques, unseen_until
 
 from pse import bcs
 from pse._abi.coschedule import DEFAULT_FAR_SLICE, DEFAULT_SLICE, SHORTEST_SLICE
@@ -51,6 +51,22 @@ def test_a_failure_is_told(mpiexec, case):
     assert FAILURES[case] in ended.out, ended.err
 
 
+@pytest.mark.usefixtures("no_process_left_behind")
+@pytest.mark.parametrize(
+    "env", [{}, pytest.param(TWO_NODES, marks=needs_cliques())], ids=["one node", "two nodes"]
+)
+def test_a_killed_rank_is_noticed_within_ten_slices(tmp_path, monkeypatch, env):
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    command = [beside_python("mpiexec"), "-n", "4", *unseen_until(tmp_path / "said"), sys.executable]
+    command += [str(PROGRAMS / "noticed.py"), str(tmp_path / "killed"), str(tmp_path / "said")]
+    subprocess.run(command, capture_output=True, timeout=60, check=False)
+    slices, _, error = (tmp_path / "said").read_text().partition(" slices: ")
+    assert error.startswith("rank 2 of the coscheduled communicator ended and did not free it")
+    assert 0 <= int(slices) <= 10
+
+
+@pytest.mark.usefixtures("no_process_left_behind")
 def test_a_killed_rank_is_named(tmp_path):
     command = [beside_python("mpiexec"), "-n", "3", *unseen_until(tmp_path / "said"), sys.executable]
     command += [str(PROGRAMS / "wrong.py"), "killed", "0", str(tmp_path / "said")]

@@ -165,7 +165,7 @@ except PseError as error:
         said = f"{type(error).__name__}: {error}\nhelp: {error.help}"
         # The process manager may lose what ranks print when one of them is killed.
         replace_file(sys.argv[3], said.encode()) if sys.argv[3:] else print(said)
-        if case == "killed":
+        if case in ("killed", "silent"):
             os._exit(0)  # MPI_Finalize would wait for the killed rank.
-    elif case == "killed":
+    elif case in ("killed", "silent"):
         signal.pause()  # Whoever leaves first ends the others.
