@@ -74,9 +74,11 @@ SECTIONS = (
                 "Examine this machine (MPI, compilers, memory, limits, versions), and say how to mend "
                 "what is wrong"
             ),
-            "bench": "Measure what pse's own work costs on this machine, beside floors and peers",
+            "bench": (
+                "Measure what pse's own work costs on this machine, beside lower bounds and other systems"
+            ),
             "cache": (
-                "Show, or clear, what pse keeps to have it again: compiled modules and MPI tools, tables "
+                "Show, or clear, what pse keeps for later: compiled modules and MPI tools, tables "
                 "of its grammar"
             ),
             "completion": (

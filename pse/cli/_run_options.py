@@ -45,18 +45,25 @@ _RUN = (
         metavar="NAME=VALUE",
         multiple=True,
         shell_complete=parameters,
-        help="The value of a parameter.",
+        help="Give a parameter of the program this value.",
     ),
     click.option(
         *("-o", "--option", "options"),
         metavar="NAME=VALUE",
         multiple=True,
         shell_complete=options,
-        help="Over the program's options.",
+        help="Set an option of the run, whatever the program says: queue_depth=4.",
     ),
-    click.option("--every", metavar="N|SECONDSs", help="How often checkpoints are written (every 30s)."),
     click.option(
-        "--trace", metavar="DIR", shell_complete=directories, help="Record what happens, for `pse trace`."
+        "--every",
+        metavar="N|SECONDSs",
+        help="How often checkpoints are written: every N rounds of loops, or so many seconds (30s).",
+    ),
+    click.option(
+        "--trace",
+        metavar="DIR",
+        shell_complete=directories,
+        help="Record the run in the directory DIR, for `pse trace`.",
     ),
     click.option(
         "--report", type=click.Choice(["text", "json"]), default="text", help="The form of the report."
@@ -73,7 +80,7 @@ _RUN = (
         "--tools",
         metavar="CONF",
         shell_complete=files,
-        help=f"The MPI tools to put under it (see `pse tools`); {OFF}: none at all.",
+        help=f"A file that lists the MPI tools to load (see `pse tools`); {OFF}: none at all.",
     ),
     click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
     click.option(
@@ -89,7 +96,7 @@ _RUN = (
         "--gdb",
         metavar="RANK|crash",
         shell_complete=words("crash"),
-        help="Attach gdb to a rank when it starts, or to any when it crashes.",
+        help="Attach gdb to the rank RANK when it starts, or to any when it crashes.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )

@@ -22,15 +22,22 @@ from pse.cli.completion import directories, files
     shell_complete=files,
     help="What if messages cost what pse ace fit measured?",
 )
-@click.option("--speed", "speeds", metavar="MODULE=2x", multiple=True, help="What if a module were so fast?")
 @click.option(
-    "-o", "--option", "options", metavar="queue_depth=N", multiple=True, help="What if queues had N?"
+    "--speed", "speeds", metavar="MODULE=2x", multiple=True, help="What if a module were twice as fast?"
+)
+@click.option(
+    "-o",
+    "--option",
+    "options",
+    metavar="queue_depth=N",
+    multiple=True,
+    help="What if every queue held N results?",
 )
 @click.option(
     "--threads",
     metavar="SITE=THREAD",
     multiple=True,
-    help="What if this call (shift, or shift:42) were there?",
+    help="What if the call SITE (shift, or shift:42 for that in line 42) ran on THREAD?",
 )
 def command(
     directory: str,

@@ -39,7 +39,12 @@ def _checked(_context: click.Context, _parameter: click.Parameter, output: Path 
 
 
 TOP = click.option(
-    "--top", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Lines by call path."
+    "--top",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many call paths are listed.",
 )
 OUTPUT = click.option(
     "-o",
@@ -83,7 +88,11 @@ def _write_timeline(source: Path, output: Path, *, repair: bool) -> str:
 @click.command("analyze")
 @click.argument("source", metavar="DIR|traces.otf2", type=click.Path(path_type=Path))
 @click.option(
-    "--report", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+    "--report",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="The form of what is printed.",
 )
 @TOP
 @OUTPUT

@@ -52,7 +52,7 @@ def bench_command(subjects: Sequence[Subject]) -> click.Command:
         repeats: int,
         page: Path | None,
     ) -> None:
-        """Measure what pse's own work costs on this machine, beside floors and peers.
+        """Measure what pse's own work costs on this machine, beside lower bounds and other systems.
 
         Each bench takes up to two minutes, those on the emulated cluster some minutes; let nothing else run
         meanwhile.  The exit code is 0 if it ran, whether the targets hold or not.

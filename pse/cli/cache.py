@@ -13,7 +13,7 @@ from pse.text import size_text
 @click.group("cache", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Show, or clear, what pse keeps to have it again: compiled modules and MPI tools, tables of its grammar.
+    """Show, or clear, what pse keeps for later: compiled modules and MPI tools, tables of its grammar.
 
     The directory is PSE_CACHE, or else the user's cache directory of the system.
     """

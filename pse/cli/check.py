@@ -14,7 +14,11 @@ from pse.modules import Finder, find_unbuildable
 @click.command("check")
 @click.argument("programs", metavar="PROGRAM...", shell_complete=files, nargs=-1, required=True)
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="The form of what is printed.",
 )
 @click.option("--strict", is_flag=True, help="Warnings make the exit code 1 too.")
 def command(programs: tuple[str, ...], form: str, strict: bool) -> None:

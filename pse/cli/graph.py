@@ -19,9 +19,18 @@ from pse.views.graph import FORMATS, PICTURES, choose_graph_format, export_graph
 @click.command("graph")
 @click.argument("program", metavar="PROGRAM", shell_complete=files)
 @click.option(
-    "-o", "output", metavar="FILE", shell_complete=files, help="Where to: .svg, .png, .dot or .mmd."
+    "-o",
+    "output",
+    metavar="FILE",
+    shell_complete=files,
+    help="The file to draw into: .svg, .png, .dot or .mmd.",
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Instead of by the extension of FILE.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="The format, where the ending of FILE doesn't say it.",
+)
 def command(program: str, output: str | None, form: str | None) -> None:
     """Draw a program's graph without running anything.
 

@@ -10,7 +10,10 @@ from pse.runtime.request import Request
 
 _PROGRAM = click.argument("program", metavar="PROGRAM", shell_complete=files)
 _CHECKPOINT = click.option(
-    "--checkpoint", metavar="DIR", shell_complete=directories, help="Write checkpoints, for `pse resume`."
+    "--checkpoint",
+    metavar="DIR",
+    shell_complete=directories,
+    help="Write checkpoints into the directory DIR, for `pse resume`.",
 )
 
 

@@ -26,7 +26,10 @@ def command() -> None:
 
 @command.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
-    *("-c", "--configuration"), metavar="CONF", shell_complete=files, help="Which tools, in which order."
+    *("-c", "--configuration"),
+    metavar="CONF",
+    shell_complete=files,
+    help="A file that lists the tools, in their order.",
 )
 @click.option("--tools", "names", metavar="TOOL,…", help="The tools by their names, instead of CONF.")
 @click.option(

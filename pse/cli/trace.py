@@ -32,7 +32,11 @@ from pse.trace.summary import print_summary
 from pse.views.core import choose_format
 
 FORM = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="The form of what is printed.",
 )
 
 WRITERS: dict[str, Callable[[trace.Trace, Path, trace.Selection, Progress], list[str]]] = {
@@ -84,7 +88,13 @@ def why(directory: str, rank: int, time: str, form: str) -> None:
 @click.option("--tph", required=True, metavar="K", help="Its number, or its loop's counter: k=2.")
 @click.option("--from", "begin", type=float, metavar="S", help="Seconds since the run's first event.")
 @click.option("--until", "end", type=float, metavar="S", help="Seconds since the run's first event.")
-@click.option("--limit", type=click.IntRange(0), default=200, show_default=True, help="Steps; 0: all.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=200,
+    show_default=True,
+    help="How many steps are listed; 0: all.",
+)
 @FORM
 def follow(directory: str, tph: str, begin: float | None, end: float | None, limit: int, form: str) -> None:
     """Tell the life of one TPH: its calls, waits and hand-overs on all ranks."""
@@ -105,10 +115,21 @@ def critical(directory: str, form: str) -> None:
 
 @command.command()
 @click.argument("source", metavar="DIR|traces.otf2", type=click.Path(path_type=Path))
-@click.option("--by", type=click.Choice(LEVELS), help="Between what; by default what there are several of.")
+@click.option(
+    "--by",
+    type=click.Choice(LEVELS),
+    help="What sends and receives; by default the first of these of which there are several.",
+)
 @METAHOSTS
 @NO_REPAIR
-@click.option("--top", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="Lines.")
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=40,
+    show_default=True,
+    metavar="N",
+    help="How many lines are printed.",
+)
 @click.option(
     "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Draw it, too: .png, .svg or .pdf."
 )

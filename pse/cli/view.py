@@ -36,7 +36,7 @@ _LIST = "\b\nViews:\n" + "\n".join(
     metavar="FILE",
     shell_complete=files,
     required=True,
-    help="Where to: .png, .svg, .pdf or .html.",
+    help="The file to draw into: .png, .svg, .pdf or .html.",
 )
 @click.option(
     "--overlay",
@@ -46,8 +46,8 @@ _LIST = "\b\nViews:\n" + "\n".join(
     help="Draw this over the rows of gantt, too.",
 )
 @click.option("--no-lines", is_flag=True, help="Draw no lines that follow TPHs in gantt.")
-@click.option("--width", type=FiniteRange(2, 200), metavar="INCHES", help="Of the picture.")
-@click.option("--height", type=FiniteRange(1, 200), metavar="INCHES", help="Of the picture.")
+@click.option("--width", type=FiniteRange(2, 200), metavar="INCHES", help="Width of the picture.")
+@click.option("--height", type=FiniteRange(1, 200), metavar="INCHES", help="Height of the picture.")
 @_selection.options
 def command(
     directory: str,

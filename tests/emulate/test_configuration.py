@@ -143,7 +143,7 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
         (APPLICATION + 'name = "a"\nranks = 2\n' + APPLICATION + 'name = "a"\n', 7, "two applications"),
         ("[exchanges]\nalpha = 1e-6\n" + APPLICATION, 2, "alpha is given, but beta isn't"),
         ("[run]\nlaunches = 20\nmost_launches = 10\n" + APPLICATION, 3, "less than launches = 20"),
-        ("[run]\ntime = \n" + APPLICATION, 2, "invalid value"),
+        ("[run]\ntime = \n" + APPLICATION, 2, "no value can be read behind the `=`"),
         ("", 1, "there are no applications"),
         (
             '[[applications]]\npattern = "cartesian"\nranks = 6\ndimensions = [2, 2]\n',
@@ -169,6 +169,11 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
         ('[run]\npatterns = "none.py"\n' + APPLICATION, 2, "there is no Python file"),
         ("[exchanges]\nsizes = [1, 2\n\nrepetitions = 3\n" + APPLICATION, 2, "this list is never closed"),
         ("[exchanges]\nsizes = [1, 2", 2, "this list is never closed"),
+        ('[run]\nname = "a\n' + APPLICATION, 2, "this text has no closing quote on its line"),
+        ("[run\n" + APPLICATION, 1, "the name of this table is not closed"),
+        ("[run]\ntime: 3\n" + APPLICATION, 2, "this key has no `=` behind it"),
+        ("[run]\ntime = 3\ntime = 4\n" + APPLICATION, 3, "this name is given twice"),
+        ("[run]\ntime = 3 launches = 4\n" + APPLICATION, 2, "something stands behind the value"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_line(tmp_path, monkeypatch, text, line, words):

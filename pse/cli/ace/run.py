@@ -35,7 +35,7 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
 
 @click.command("run")
 @click.argument("configuration", metavar="CONFIG.toml", type=click.Path(path_type=Path))
-@click.option("-n", "--ranks", type=click.IntRange(2), metavar="N", help="Ranks of the job.")
+@click.option("-n", "--ranks", type=click.IntRange(2), metavar="N", help="How many ranks the job has.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="NAME.ace", help="The directory for results."
 )
@@ -44,7 +44,7 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
     "--time", "seconds", type=FiniteRange(0, min_open=True), metavar="S", help="Measure for S seconds."
 )
 @click.option("--hosts", metavar="A,B:2", help="Machines to run on, each with a number of ranks if need be.")
-@click.option("--hostfile", metavar="FILE", help="The same, one on each line.")
+@click.option("--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
 @click.option("--append", is_flag=True, help="Add to the results that are there, as further launches.")
 def command(
     configuration: Path,

@@ -27,7 +27,12 @@ from pse.views.core import choose_format
     type=click.Path(path_type=Path),
     shell_complete=directories,
 )
-@click.option("--communicator", default=0, metavar="N", help="Which one, counted from 0 as they are made.")
+@click.option(
+    "--communicator",
+    default=0,
+    metavar="N",
+    help="Which communicator, counted from 0 in the order of their making.",
+)
 @click.option("--rank", type=int, metavar="N", help="Only this rank's calls.")
 @click.option("--slices", "window", metavar="A:B", help="Only slices A to B.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="What -o draws; may be repeated.")

@@ -33,14 +33,22 @@ _NODES = "1,2,4,16,64,256,1024,4096,10000"
     type=click.Choice(["barrier", "sage", "sweep"]),
     multiple=True,
     default=("barrier", "sage", "sweep"),
-    help="Which program; all if it isn't given.",
+    help="The program that is simulated; each of them if none is given.",
 )
 @click.option("--steps", default=20, show_default=True, metavar="N", help="Steps that it takes.")
 @click.option(
     "--slice", default=DEFAULT_SLICE / 1e3, show_default=True, metavar="µs", help="Length of a time slice."
 )
-@click.option("--alpha", default=2.0, show_default=True, metavar="µs", help="A message between nodes.")
-@click.option("--beta", default=0.1, show_default=True, metavar="ns", help="Each byte of it.")
+@click.option(
+    "--alpha",
+    default=2.0,
+    show_default=True,
+    metavar="µs",
+    help="What a message between nodes takes to start.",
+)
+@click.option(
+    "--beta", default=0.1, show_default=True, metavar="ns", help="What each byte of a message takes."
+)
 @click.option(
     "--network",
     metavar="MODEL.json",

@@ -45,6 +45,31 @@ def key_lines(text: str) -> dict[tuple[Place, str], int]:
     return found
 
 
+_PLAIN = {
+    "Illegal character '\\n'": ("this text has no closing quote on its line", 'close it with `"`'),
+    'Expected "\'"': ("a text that begins with `'` is never closed", "close it with `'`"),
+    "Unterminated string": (
+        "a text that begins with three quotes is never closed",
+        "close it with three quotes",
+    ),
+    "Unescaped": ("a text has a single backslash", "write each backslash twice"),
+    "Invalid value": (
+        "no value can be read behind the `=`",
+        'texts stand in double quotes, such as "pairwise"; numbers, true and false without',
+    ),
+    "Expected ']]'": ("the name of this table is not closed", "write `]]` behind it"),
+    "Expected ']'": ("the name of this table is not closed", "write `]` behind it"),
+    "Expected '='": ("this key has no `=` behind it", 'write for example:  pattern = "pairwise"'),
+    "Expected newline": ("something stands behind the value", "begin a new line for the next key"),
+    "Cannot overwrite": ("this name is given twice", "leave out one of the two"),
+    "Cannot declare": ("this table is given twice", "write the keys of both below one of them"),
+    "Duplicate": ("a key is given twice in one pair of braces", "leave out one of the two"),
+    "Unclosed inline table": ("this table is not closed on its line", "write `}` behind its last value"),
+    "Invalid statement": ("this line has no key", 'write for example:  pattern = "pairwise"'),
+}
+"""What tomllib says, in words for those who write such files, and what they do."""
+
+
 def toml_mistake(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str, str | None]:
     """Give the line of a mistake, what it is and what to do; a list that is not closed begins further above.
 
@@ -65,4 +90,8 @@ def toml_mistake(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str, s
     if message == "Unclosed array":
         opened = text.count("\n", 0, text.rfind("[")) + 1
         return opened, "this list is never closed", "write `]` behind its last value"
-    return text.count("\n") + 1, f"{message[:1].lower()}{message[1:]}", None
+    plain, help = next(
+        (words for begin, words in _PLAIN.items() if message.startswith(begin)),
+        (f"{message[:1].lower()}{message[1:]}", "write on each line one key, `=` and a value, or a [table]"),
+    )
+    return text.count("\n") + 1, plain, help
