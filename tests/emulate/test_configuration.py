@@ -202,6 +202,9 @@ def test_memory_is_that_of_a_node_for_all_applications_on_it(tmp_path, monkeypat
     many = "[run]\nranks = 1_000_000_000\n" + APPLICATION
     with pytest.raises(ConfigurationError, match=r"ace\.toml:2: 1,000,000,000 ranks on a node need at least"):
         read(tmp_path, many, None)
+    grid = '[[applications]]\npattern = "cartesian"\ndimensions = [100_000, 10_000]\n'
+    with pytest.raises(ConfigurationError, match=r"ace\.toml:3: 1,000,000,000 ranks on a node need at least"):
+        read(tmp_path, grid, None)
 
 
 class _Memory:

@@ -150,6 +150,9 @@ def test_a_matrix_has_the_time_and_the_rate_of_each_pair(results):
     assert times[0, 1] == pytest.approx(0.94e-6, rel=1e-3)
     assert times.mask[0, 2]
     assert large.collections[0].get_array()[0, 1] == pytest.approx((1 << 20) / 84.3e-6, rel=1e-2)
+    figure.draw_without_rendering()
+    scale = figure.axes[figure.axes.index(small) + 1]
+    assert {"1 µs", "2 µs"} <= {label.get_text() for label in scale.get_yticklabels()}
     words = " ".join(" ".join(text.get_text() for text in figure.texts).split())
     assert "Only neighbours were measured: matrix = true" in words
 

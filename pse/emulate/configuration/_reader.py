@@ -101,7 +101,8 @@ def read_configuration(
     total = sum(counts) if wanted is None else wanted
     fullest = per_node(total) if per_node else None
     if (crowded := rank_problem(total, fullest)) is not None:
-        (listed[counts.index(max(counts))] if wanted is None else run).fail("ranks", crowded)
+        whose = listed[counts.index(max(counts))] if wanted is None else run
+        whose.fail(_ranks_key(whose), crowded)
     applications = tuple(
         _application(table, number, count, Path(path))
         for number, (table, count) in enumerate(zip(listed, counts, strict=True))
@@ -190,7 +191,7 @@ def _ranks_of(listed: list[Table], total: int | None, path: Path) -> list[int]:
         first = next((number for number, count in enumerate(given) if count is not None), 0)
         need = count_text(sum(filter(None, given)) + len(silent), "rank")
         listed[first].fail(
-            next((key for key in ("ranks", "dimensions", "program") if listed[first].has(key)), ""),
+            _ranks_key(listed[first]),
             f"the applications need at least {need}, and the job has {total}",
             "start more ranks with -n N, or give the applications fewer",
         )
@@ -201,6 +202,11 @@ def _ranks_of(listed: list[Table], total: int | None, path: Path) -> list[int]:
     )
     rest = iter(shares)
     return [next(rest) if count is None else count for count in given]
+
+
+def _ranks_key(table: Table) -> str:
+    """Name the key from which an application's number of ranks comes."""
+    return next((key for key in ("ranks", "dimensions", "program") if table.has(key)), "")
 
 
 def _own_ranks(table: Table, path: Path) -> int | None:

@@ -195,16 +195,17 @@ def _square(figure: Figure, axes: Axes, square: Square, labels: Sequence[tuple[f
         axes.hlines(lines, -0.5, len(values) - 0.5, color="white", linewidth=0.8)
         axes.vlines(lines, -0.5, len(values) - 0.5, color="white", linewidth=0.8)
     if side / len(values) >= WRITTEN:
-        _write(axes, image, values, what)
+        _write(axes, image, values, what, side / len(values))
     _scale(figure, axes, image, what)
 
 
-def _write(axes: Axes, image: Any, values: Array, what: str) -> None:
-    """Write the numbers into the cells."""
-    for sender, receiver in np.argwhere(values > 0).tolist():
-        value = values[sender, receiver]
-        shade = to_hex(image.cmap(image.norm(value)))
-        axes.text(receiver, sender, _text(value, what), ha="center", va="center",
+def _write(axes: Axes, image: Any, values: Array, what: str, room: float) -> None:
+    """Write the numbers into cells of `room` inches, with the unit below where they are narrow."""
+    texts = {(at[0], at[1]): _text(values[tuple(at)], what) for at in np.argwhere(values > 0).tolist()}
+    narrow = any(text_width(text, SMALL) > 0.95 * room for text in texts.values())
+    for (sender, receiver), text in texts.items():
+        shade = to_hex(image.cmap(image.norm(values[sender, receiver])))
+        axes.text(receiver, sender, text.replace(" ", "\n") if narrow else text, ha="center", va="center",
                   fontsize=SMALL, color=ink(shade), family=FONT)  # fmt: skip
 
 
@@ -240,7 +241,7 @@ def _powers(low: float, high: float, base: int) -> list[float]:
     """Round numbers well between two others on a logarithmic scale: powers, or what lies between them."""
     if high <= low:
         return []
-    powers = float(base) ** np.arange(-1, 16)
+    powers = float(base) ** np.arange(-12, 16)  # Times are seconds, of microseconds too.
     steps = 2.0 ** np.arange(10) if base == 1024 else np.array((1.0, 2.0, 5.0))
     for numbers in (powers, np.outer(powers, steps).ravel()):
         share = np.log(numbers / low) / np.log(high / low)
