@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from pse import _proc
 from pse.cluster._plan import Plan
 from pse.cluster._prerequisites import Refused, run_program
 from pse.errors import UsageError
@@ -176,11 +177,11 @@ def node_processes(mark: str) -> dict[int, str]:
             with contextlib.suppress(OSError):
                 hosts[os.stat(f"{NAMESPACES}/{name}").st_ino] = name.removeprefix(f"{mark}-")
     found = {}
-    for pid in filter(str.isdecimal, os.listdir("/proc") if hosts else ()):
+    for pid in _proc.processes() if hosts else ():
         with contextlib.suppress(OSError):
             host = hosts.get(os.stat(f"/proc/{pid}/ns/net").st_ino)
             if host is not None:
-                found[int(pid)] = host
+                found[pid] = host
     return found
 
 

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pse import _proc
 from pse.cluster import _network as network
 from pse.cluster._cpu_quota import Share
 from pse.cluster._plan import Plan
@@ -41,22 +42,14 @@ class Owner:
     @classmethod
     def here(cls) -> Owner:
         """Give this process."""
-        return cls(os.getpid(), _started(os.getpid()) or 0)
+        own = _proc.status(os.getpid())
+        return cls(os.getpid(), own.started if own else 0)
 
     @property
     def alive(self) -> bool:
         """Whether it still runs."""
-        return _started(self.pid) == self.started
-
-
-def _started(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
+        found = _proc.status(self.pid)
+        return found is not None and found.started == self.started
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Layers of running programs, looked at from outside: what ranks do, what was posted, and what moved."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -7,12 +8,12 @@ import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pse import _proc
 from pse._abi.coschedule import ENDED, MATCH_DTYPE, NONE, Collective, Decision, DescriptorKind
 from pse.coschedule._coschedule import Observer, node_of
 from pse.coschedule._monitor import names_of_routines
@@ -107,19 +108,11 @@ class State:
         return all(rank.doing in ("left", "ended") for rank in self.ranks)
 
 
-def _is_alive(process: int) -> bool:
-    """Say whether a process is there and not only its exit code."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def _doing(process: int, is_elsewhere: bool, has_left: bool, is_blocked: bool) -> str:
     if has_left:
         return "left"
     is_known = process != 0 and not is_elsewhere  # 0: it has yet to enter.
-    if process == ENDED or (is_known and not _is_alive(process)):
+    if process == ENDED or (is_known and not _proc.status(process)):
         return "ended"
     return "blocked" if is_blocked else "computing"
 
@@ -233,24 +226,12 @@ class Listener:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _children(process: int) -> Iterator[int]:
-    yield process
-    try:
-        for tasks in Path(f"/proc/{process}/task").iterdir():
-            for child in (tasks / "children").read_text().split():
-                yield from _children(int(child))
-    except OSError:
-        return
-
-
 def _memory_files(process: int) -> Iterator[tuple[int, int]]:
     """Give inode and number of a process's files that are the memory of layers."""
-    try:
-        for entry in os.scandir(f"/proc/{process}/fd"):
-            if _MEMORY.match(os.readlink(entry.path)):
-                yield os.stat(entry.path).st_ino, int(entry.name)
-    except OSError:
-        return
+    for file, path in _proc.open_files(process):
+        with contextlib.suppress(OSError):
+            if _MEMORY.match(path):
+                yield os.stat(f"/proc/{process}/fd/{file}").st_ino, file
 
 
 def layers_of(process: int) -> list[Layer]:
@@ -262,7 +243,7 @@ def layers_of(process: int) -> list[Layer]:
         There are none, or another process steps them.
     """
     found: dict[int, tuple[int, int]] = {}
-    for one in _children(process):
+    for one in [process, *_proc.descendants(process)]:
         for inode, file in _memory_files(one):
             found.setdefault(inode, (one, file))
     places = [place for _, place in sorted(found.items()) if node_of(*place) == 0]

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from pse import _proc
 from pse._abi.environment import LAUNCHERS
 from pse.errors import UsageError
 from pse.records import dataclass
@@ -116,8 +117,7 @@ def loaded_mpi() -> Mpi:
     UsageError
         If it has none.
     """
-    lines = Path("/proc/self/maps").read_text(errors="replace").splitlines()
-    for path in _libraries(line.split(maxsplit=5)[-1] for line in lines):
+    for path in _libraries(_proc.mapped_files()):
         return Mpi.at(path)
     help = "import mpi4py.MPI first; or start with LD_PRELOAD (pse tools run)"
     raise UsageError(

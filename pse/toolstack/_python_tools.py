@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pse import _proc
 from pse._abi import shims
 from pse._abi.environment import TOOLS_VARIABLE
 from pse.errors import UsageError
@@ -224,10 +225,7 @@ def _stack() -> ctypes.CDLL:
 
 def _loaded() -> Path | None:
     """The stack's object if it was preloaded or attached."""
-    for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
-        if line.endswith("/libpse_tools.so"):
-            return Path(line.split(maxsplit=5)[-1])
-    return None
+    return next((Path(path) for path in _proc.mapped_files() if path.endswith("/libpse_tools.so")), None)
 
 
 class Ring:

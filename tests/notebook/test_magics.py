@@ -28,7 +28,7 @@ WRONG = SQUARES.replace("square(3", "sqare(3")
 
 INTERRUPTED = """\
 import os, signal, threading, time
-from pse.runtime.supervise._processes import descendants
+from pse._proc import descendants
 
 def interrupt():
     while len(list(descendants(os.getpid()))) < 4:  # pse run, mpiexec, its proxy, a rank

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import pse
+from pse._proc import descendants
 from pse.cluster import Cluster, unmet_prerequisite
 from pse.errors import PseError
 from pse.notebook import (
@@ -24,7 +25,6 @@ from pse.notebook._display import MOST, CellScreen, Screen, screen
 from pse.notebook._errors import Interrupted, as_parameters, needed
 from pse.notebook._programs import checked, written
 from pse.notebook._running import make_job, trace_directory
-from pse.runtime.supervise._processes import descendants
 
 NO_CLUSTER = unmet_prerequisite()
 

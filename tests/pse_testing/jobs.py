@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from pse import _proc
 from pse.errors import PseError, RunError
 from pse.runtime.launch import find_mpiexec
-from pse.runtime.supervise._processes import RANK_VARIABLES, find_mpiexec as find_mpiexec_above
+from pse.runtime.supervise._processes import find_mpiexec as find_mpiexec_above
 from pse.toolstack import find_mpi, library
 from pse_testing.sharing import made_once
 
@@ -147,23 +148,16 @@ class Job:
 
     def processes(self) -> dict[int, dict[str, str]]:
         """Every living process of the job, with its environment as it was at its start."""
-        found = {}
-        for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                lines = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
-            except OSError:
-                continue
-            if self.mark in lines:
-                found[int(entry.name)] = dict(line.partition("=")[::2] for line in lines)
-        return dict(sorted(found.items()))
+        found = {pid: _proc.environment(pid) for pid in sorted(_proc.processes())}
+        return {pid: variables for pid, variables in found.items() if _proc.has(variables, self.mark)}
 
     def ranks(self) -> dict[int, int]:
         """Process numbers of the living ranks; what ranks started themselves comes after them."""
         found: dict[int, int] = {}
         for pid, environment in self.processes().items():
-            told = [environment[name] for name in RANK_VARIABLES if name in environment]
-            if told and b"_node_monitor" not in _command_line(pid):
-                found.setdefault(int(told[0]), pid)
+            rank = _proc.rank_of(environment)
+            if rank is not None and b"_node_monitor" not in _command_line(pid):
+                found.setdefault(rank, pid)
         return found
 
     def command_line(self, pid: int) -> str:

@@ -17,6 +17,7 @@ from pse_testing.jobs import PROGRAMS
 
 from pse._abi.environment import HYDRA_VARIABLES
 from pse._abi.waiting import RankState
+from pse._proc import descendants
 from pse.errors import RunError, UsageError
 from pse.language.check._ir import Option
 from pse.language.diagnostics._refusal import ProgramRefused
@@ -34,7 +35,6 @@ from pse.runtime.supervise._exit_diagnosis import diagnose_exit
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._processes import (
     RankProcess,
-    descendants,
     find_managers,
     find_mpiexec,
     find_ranks,

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
+from pse import _proc
 from pse._cache import code_directory
 from pse.bench._kernels import call, native, transpose
 
@@ -80,8 +81,7 @@ class Fftw:
 
 def _mapped(name: str) -> set[str]:
     """Paths of libraries of this name that the process has loaded."""
-    words = (line.split() for line in Path("/proc/self/maps").read_text().splitlines())
-    return {line[5] for line in words if len(line) > 5 and Path(line[5]).name.startswith(f"{name}.so")}
+    return {path for path in _proc.mapped_files() if Path(path).name.startswith(f"{name}.so")}
 
 
 def meet(comm: MPI.Intracomm, jobs: int, number: int) -> None:

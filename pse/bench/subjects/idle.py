@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from errno import ESRCH
 from pathlib import Path
 
-from pse._abi.environment import MPI_RANK_VARIABLES
+from pse import _proc
 from pse.bench._figures import Against, Figure
 from pse.bench._running import (
     TIME_LIMIT,
@@ -94,47 +94,10 @@ def _ranks_when(what: str, process: subprocess.Popen[str], begun: Path) -> dict[
                 help="look whether something else keeps the machine busy (top), then run it again",
             )
         time.sleep(0.02)
-    ranks = find_ranks(process.pid)
+    ranks = _proc.ranks_below(process.pid)
     if sorted(ranks) != list(range(RANKS)):
         raise RunError(f"the processes started should be ranks 0 to {RANKS - 1}, but are {sorted(ranks)}")
     return ranks
-
-
-def find_ranks(ancestor: int) -> dict[int, int]:
-    """Process ids, by rank, of the MPI ranks among a process's descendants."""
-    parents = _parents()
-    ranks = {}
-    for pid in parents:
-        up: int | None = pid
-        while up is not None and up != ancestor:
-            up = parents.get(up)
-        if up is not None and (rank := _rank_of(pid)) is not None:
-            ranks[rank] = pid
-    return ranks
-
-
-def _parents() -> dict[int, int]:
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            try:
-                stat = Path(f"/proc/{entry}/stat").read_text()
-            except OSError:  # It has ended.
-                continue
-            parents[int(entry)] = int(stat.rpartition(")")[2].split()[1])
-    return parents
-
-
-def _rank_of(pid: int) -> int | None:
-    """Its rank, as MPI's launcher says in its environment; None for what isn't a rank's Python."""
-    try:
-        if os.readlink(f"/proc/{pid}/exe") != os.path.realpath(sys.executable):
-            return None
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return None
-    variables = dict(entry.decode(errors="replace").partition("=")[::2] for entry in environment)
-    return next((int(variables[name]) for name in MPI_RANK_VARIABLES if name in variables), None)
 
 
 def _used_during(ranks: dict[int, int], seconds: float) -> dict[int, float]:
@@ -157,5 +120,7 @@ def cpu_seconds(pid: int) -> float:
         threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
         return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
     except (OSError, IndexError):
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        status = _proc.status(pid)
+        if status is None:
+            raise ProcessLookupError(ESRCH, os.strerror(ESRCH)) from None
+        return status.cpu_seconds

@@ -32,7 +32,6 @@ from pse.runtime.rank._python_calls import PythonCalls
 from pse.runtime.rank._recording import begin_recording
 from pse.runtime.supervise._backoff import Backoff
 from pse.runtime.transport._clocks import record_clock
-from pse.runtime.transport._link_probe import record_links
 from pse.runtime.transport._resource_counters import record_cpu_time, record_resources
 from pse.runtime.transport._termination import await_termination
 from pse.runtime.transport._transport import Transport
@@ -152,6 +151,8 @@ def execute_plan(
 
 def _record_ready(comm: MPI.Intracomm, job: Job, recorder: Recorder) -> None:
     """Record what readers of a trace have to know of clocks, cores and links, last what time has passed."""
+    from pse.runtime.transport._link_probe import record_links  # Most runs are not traced.
+
     record_clock(comm, job.nodes, recorder)
     record_resources(recorder)
     record_links(comm, job.nodes, recorder)

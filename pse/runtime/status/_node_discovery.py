@@ -13,16 +13,16 @@ import os
 import time
 from collections.abc import Iterator
 
+from pse import _proc
 from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaError, ArenaStatistics
 from pse.runtime._channel import Board
-from pse.runtime.supervise._processes import descendants, find_mpiexec
+from pse.runtime.supervise._processes import find_mpiexec
 
 LOOK_INTERVAL = 1.0
 """Seconds between two looks through the open files of processes."""
 
 _BOARD, _ARENA = "/memfd:pse-board", "/memfd:pse-arena"
-_TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 class VisibleNode:
@@ -92,7 +92,7 @@ class NodeDiscovery:
         return next((node.board for node in self.nodes if rank in node.ranks), self.nodes[0].board)
 
     def _find_boards(self) -> None:
-        for pid in descendants(find_mpiexec(os.getppid()) or os.getpid()):
+        for pid in _proc.descendants(find_mpiexec(os.getppid()) or os.getpid()):
             for descriptor in _memory_files(pid, _BOARD):
                 with contextlib.suppress(OSError):
                     self._add_board(pid, descriptor)
@@ -110,22 +110,13 @@ class NodeDiscovery:
 
 def cpu_seconds(pid: int) -> float:
     """Give the CPU time of a process and all its threads so far; 0 if it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) * _TICK
+    status = _proc.status(pid)
+    return status.cpu_seconds if status else 0.0
 
 
 def _memory_files(pid: int, name: str) -> Iterator[int]:
     """Give a process's descriptors of memory files of a name."""
-    directory = f"/proc/{pid}/fd"
-    with contextlib.suppress(OSError):
-        for descriptor in os.listdir(directory):
-            with contextlib.suppress(OSError):
-                if os.readlink(f"{directory}/{descriptor}").startswith(name):
-                    yield int(descriptor)
+    return (descriptor for descriptor, path in _proc.open_files(pid) if path.startswith(name))
 
 
 def _identity(pid: int, descriptor: int) -> tuple[int, int]:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from pse import _proc
 from pse.errors import RunError
 from pse.text import count_text, size_text
 
@@ -33,7 +34,7 @@ _MPIS = re.compile(rf"{_MPICHS.pattern}|(?:vader|sm)_segment\.[\w.-]+|Intel_MPI_
 
 def unlink_mpi_files() -> None:
     """Unlink MPI's files that nobody opens by name any more: every rank of the node must be in MPI by now."""
-    names = filter(_MPICHS.fullmatch, _mapped_names(_read("/proc/self/maps")))
+    names = filter(_MPICHS.fullmatch, _shared_names(_proc.mapped_files()))
     for path in [*(os.path.join(SHARED, name) for name in names), *_topologies_of(os.getppid())]:
         with contextlib.suppress(OSError):
             os.unlink(path)
@@ -41,7 +42,7 @@ def unlink_mpi_files() -> None:
 
 def _topologies_of(parent: int) -> list[str]:
     """Find the topology files that a hydra proxy wrote since it began: ranks read them while MPI starts."""
-    if _read(f"/proc/{parent}/comm").strip() != "hydra_pmi_proxy":
+    if _proc.name(parent) != "hydra_pmi_proxy":
         return []
     began = started(parent)
     found = [os.path.join(TEMPORARY, name) for name in os.listdir(TEMPORARY) if _TOPOLOGY.fullmatch(name)]
@@ -49,9 +50,12 @@ def _topologies_of(parent: int) -> list[str]:
 
 
 def started(pid: int) -> float:
-    """When a process started, in seconds since the epoch."""
-    ticks = int(_read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19])
-    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
+    """When a process started, in seconds since the epoch; now if it is gone."""
+    status = _proc.status(pid)
+    if status is None:
+        return time.time()
+    booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return booted + status.started / os.sysconf("SC_CLK_TCK")
 
 
 def remove_leaked(since: float) -> None:
@@ -128,32 +132,12 @@ def _is_recent(path: str, since: float) -> bool:
 
 def _names_in_use() -> set[str]:
     used: set[str] = set()
-    for pid in filter(str.isdecimal, os.listdir("/proc")):
-        used |= _mapped_names(_read(f"/proc/{pid}/maps"))
-        used |= set(_open_names(pid))
+    for pid in _proc.processes():
+        used |= _shared_names(_proc.mapped_files(pid))
+        used |= _shared_names(path for _, path in _proc.open_files(pid))
     return used
 
 
-def _mapped_names(maps: str) -> set[str]:
-    paths = (line.split(maxsplit=5)[-1] for line in maps.splitlines() if SHARED in line)
-    return {name for name in map(_shared_name, paths) if name}
-
-
-def _open_names(pid: str) -> Iterable[str]:
-    with contextlib.suppress(OSError):
-        for fd in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                yield _shared_name(os.readlink(f"/proc/{pid}/fd/{fd}"))
-
-
-def _shared_name(path: str) -> str:
-    directory, name = os.path.split(path)
-    return name if directory == SHARED and _MPIS.fullmatch(name) else ""
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
+def _shared_names(paths: Iterable[str]) -> set[str]:
+    ends = map(os.path.split, paths)
+    return {name for directory, name in ends if directory == SHARED and _MPIS.fullmatch(name)}

@@ -16,7 +16,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from pse.runtime.supervise import _processes as processes
+from pse import _proc
 from pse.runtime.supervise._exit_diagnosis import MANAGER_PATIENCE, Diagnosis, diagnose_manager
 from pse.runtime.supervise._output_holders import OutputHolders
 from pse.runtime.supervise._processes import (
@@ -99,7 +99,7 @@ class Monitor(ABC):
         self.ranks[process.rank], self.last_found = process, time.monotonic()
         self.selector.register(process.pidfd, selectors.EVENT_READ, process)
         self.holders.add(process)
-        self._add_manager(processes.parent(process.pid))
+        self._add_manager(_proc.parent(process.pid))
         hangup = StdoutHangup.open(process)
         if hangup:
             # A reading end is never ready to be written to: this reports nothing but the hang-up.

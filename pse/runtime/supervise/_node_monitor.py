@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 
+from pse import _proc
 from pse._abi.waiting import ExitCode, RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise import _processes as processes
@@ -97,7 +98,7 @@ class NodeMonitor(Monitor):
         self.links = NodeLinks(self.selector)
         with contextlib.suppress(BrokenPipeError):
             os.write(1, f"{self.links.port}\n".encode())
-        self._orphaned = processes.parent(manager) is None and processes.parent(starter) is not None
+        self._orphaned = _proc.parent(manager) is None and _proc.parent(starter) is not None
         self._add_starter(processes.own_rank() or 0, starter)
 
     def run(self) -> bool:

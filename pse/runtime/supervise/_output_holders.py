@@ -12,7 +12,8 @@ import stat
 import time
 from collections.abc import Iterator
 
-from pse.runtime.supervise._processes import RankProcess, command_line
+from pse import _proc
+from pse.runtime.supervise._processes import RankProcess
 from pse.text import list_text
 
 NOTICE = 1.0
@@ -75,24 +76,22 @@ class OutputHolders:
 
     def _find(self) -> list[int]:
         """Find the other processes that may write to one of the pipes."""
-        pids = (int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid())
-        return [pid for pid in pids if any(link in self._pipes for link in _written(pid))]
+        others = (pid for pid in _proc.processes() if pid != os.getpid())
+        return [pid for pid in others if any(link in self._pipes for link in _written(pid))]
 
 
 def _written(pid: int) -> Iterator[str]:
     """Give what a process may write to, as /proc names it."""
-    with contextlib.suppress(OSError):
-        for fd in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                link = os.readlink(f"/proc/{pid}/fd/{fd}")
-                if link.startswith("pipe:") and _flags(pid, fd) & _WRITES:
-                    yield link
+    for fd, link in _proc.open_files(pid):
+        with contextlib.suppress(OSError):
+            if link.startswith("pipe:") and _flags(pid, fd) & _WRITES:
+                yield link
 
 
-def _flags(pid: int, fd: str) -> int:
+def _flags(pid: int, fd: int) -> int:
     with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
         return next(int(line.split()[1], 8) for line in file if line.startswith("flags:"))
 
 
 def _names(pids: list[int]) -> str:
-    return list_text([f"process {pid} ({command_line(pid)})" for pid in pids], "and")
+    return list_text([f"process {pid} ({_proc.command_line(pid)})" for pid in pids], "and")

@@ -12,8 +12,9 @@ import select
 import signal
 import stat
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from pse import _proc
 from pse._abi.environment import (
     HYDRA_VARIABLES,
     LAUNCHERS,
@@ -27,11 +28,7 @@ from pse.runtime.supervise._backoff import Backoff
 DEATH_PATIENCE = 1.0
 """Seconds that a rank may take to be dead after it began to die."""
 
-RANK_VARIABLES = (*MPI_RANK_VARIABLES, "SLURM_PROCID")
-"""How MPI launchers tell a process its rank, in the order in which they are believed."""
-
 _ANCESTORS = 3
-_LINE = 60
 _KILL_PATIENCE = 1.0
 _UCRED = struct.Struct("3i")
 _PR_SET_PDEATHSIG = 1
@@ -138,7 +135,7 @@ def own_rank() -> int | None:
     --------
     inside_mpi_job
     """
-    return _rank_of({f"{name}={os.environ[name]}" for name in RANK_VARIABLES if name in os.environ})
+    return _proc.rank_of(os.environ)
 
 
 def own_manager() -> int:
@@ -188,7 +185,7 @@ def find_mpiexec(start: int) -> int | None:
     for _ in range(_ANCESTORS):
         if pid is None or _is_mpiexec(pid):
             return pid
-        pid = parent(pid)
+        pid = _proc.parent(pid)
     return None
 
 
@@ -216,16 +213,6 @@ def open_job_stderr() -> int:
     return os.dup(2)
 
 
-def descendants(root: int) -> Iterator[int]:
-    """Give every living descendant of a process, parents first."""
-    children = _listed_children if os.path.exists(f"/proc/{root}/task/{root}/children") else _scan_children()
-    waiting = list(children(root))
-    while waiting:
-        pid = waiting.pop(0)
-        yield pid
-        waiting += children(pid)
-
-
 def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
     """Find the ranks among the descendants of a process.
 
@@ -239,16 +226,13 @@ def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
     Returns
     -------
     list of RankProcess
-        One for each rank: what a rank itself starts has the same environment, but comes after it.
+        One for each rank.
     """
-    found: dict[int, RankProcess] = {}
-    for pid in descendants(root):
-        environment = _environment(pid)
-        rank = _rank_of(environment) if mark is None or mark in environment else None
-        if rank is not None and rank not in found:
-            with contextlib.suppress(OSError):
-                found[rank] = RankProcess(rank, pid, os.pidfd_open(pid))
-    return list(found.values())
+    found: list[RankProcess] = []
+    for rank, pid in _proc.ranks_below(root, mark).items():
+        with contextlib.suppress(OSError):
+            found.append(RankProcess(rank, pid, os.pidfd_open(pid)))
+    return found
 
 
 def find_managers(root: int) -> list[int]:
@@ -256,16 +240,15 @@ def find_managers(root: int) -> list[int]:
 
     Open MPI's mpiexec starts ranks itself: one that it has forked is like mpiexec until it executes.
     """
-    children = [pid for pid in descendants(root) if parent(pid) == root]
-    executed = [pid for pid in children if command_line(pid) != command_line(root)]
-    return [pid for pid in executed if _rank_of(_environment(pid)) is None]
+    children = [pid for pid in _proc.descendants(root) if _proc.parent(pid) == root]
+    executed = [pid for pid in children if _proc.command_line(pid) != _proc.command_line(root)]
+    return [pid for pid in executed if _proc.rank_of(_proc.environment(pid)) is None]
 
 
 def adopted_a_rank(mark: str) -> bool:
     """Say whether a rank whose parent has ended is this process's child now (see `adopt_orphans`)."""
     own = os.getpid()
-    adopted = [_environment(pid) for pid in descendants(own) if parent(pid) == own]
-    return any(mark in environment and _rank_of(environment) is not None for environment in adopted)
+    return any(_proc.parent(pid) == own for pid in _proc.ranks_below(own, mark).values())
 
 
 def kill_job(root: int, mark: str) -> None:
@@ -273,7 +256,7 @@ def kill_job(root: int, mark: str) -> None:
     killed: set[int] = set()
 
     def none_lives() -> bool:
-        living = {pid for pid in descendants(root) if mark in _environment(pid)}
+        living = {pid for pid in _proc.descendants(root) if _proc.has(_proc.environment(pid), mark)}
         for pid in living:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -324,68 +307,5 @@ def die_with_mpiexec() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _listed_children(pid: int) -> list[int]:
-    """Read the living children of a process where the kernel lists them, which not every kernel does."""
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-                found += map(int, file.read().split())
-    return [child for child in found if parent(child) is not None]
-
-
-def _scan_children() -> Callable[[int], list[int]]:
-    """Look at all processes, and give a function that knows the living children of each."""
-    children: dict[int, list[int]] = {}
-    for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
-        above = parent(pid)
-        if above is not None:
-            children.setdefault(above, []).append(pid)
-    return lambda pid: children.get(pid, [])
-
-
-def parent(pid: int) -> int | None:
-    """Give the parent of a living process; None for zombies and for those that are gone."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[1])
-
-
-def command_line(pid: int) -> str:
-    """Give what a process was started with, shortened; its name if it doesn't say."""
-    words = b""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
-        words = file.read().rstrip(b"\0").replace(b"\0", b" ")
-    line = words.decode(errors="backslashreplace") or _command(pid)
-    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
-
-
 def _is_mpiexec(pid: int) -> bool:
-    return _command(pid).partition(".")[0] in LAUNCHERS
-
-
-def _command(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def _environment(pid: int) -> set[str]:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return set(file.read().decode(errors="replace").split("\0"))
-    except OSError:
-        return set()
-
-
-def _rank_of(environment: set[str]) -> int | None:
-    values = dict(entry.partition("=")[::2] for entry in environment)
-    for name in RANK_VARIABLES:
-        if values.get(name, "").isdecimal():
-            return int(values[name])
-    return None
+    return _proc.name(pid).partition(".")[0] in LAUNCHERS
