@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,9 @@ def test_launches_have_a_share_of_their_own(relay):
     assert "transfer (line 7): 8 messages, 80.0 ms" in text
     assert "note: simulating the run as it was gives 177 ms, not 9.00 ms: the model misses something" in text
     assert json.loads(json.dumps(found.to_json()))["draws"] == 100
+    assert "carries by itself" not in text
+    less = replace(found, launches=0.5, sites=(replace(found.sites[0], share=0.25),))
+    assert [*sensitivity_text(less)][-1] == " 25 %  what none of these carries by itself"
 
 
 def test_the_same_seed_gives_the_same(relay):

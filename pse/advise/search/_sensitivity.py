@@ -32,6 +32,8 @@ from pse.trace.query import Names
 DRAWS, LEAST_DRAWS = 200, 40
 PATIENCE = 60.0
 """Seconds after which no more runs are drawn."""
+LEAST_REST = 0.02
+"""Parts of the variance that are worth a line although nothing carries them by itself."""
 DOUBTFUL = 0.1
 """A simulation that misses the run by more than this part of it is not to be trusted without a note."""
 
@@ -212,3 +214,6 @@ def sensitivity_text(found: Sensitivity) -> Iterator[str]:
     for one in found.sites:
         count = count_text(one.messages, one.noun)
         yield f"{share_text(one.share):>5}  {one.site}: {count}, {time_text(1e9 * one.seconds)}"
+    rest = 1 - found.launches - sum(one.share for one in found.sites)
+    if rest >= LEAST_REST:
+        yield f"{share_text(rest):>5}  what none of these carries by itself"
