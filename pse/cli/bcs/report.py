@@ -60,7 +60,12 @@ def command(
     """
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f"there is no directory {folder}", help=_recorded_into(folder))
+            what = (
+                f"{folder} is a file, not a directory"
+                if folder.exists()
+                else f"there is no directory {folder}"
+            )
+            raise UsageError(what, help=_recorded_into(folder))
     folder = folders[0]
     reports = [one for one in coschedule.load_reports(folders, communicator) if rank in (None, one.rank)]
     slices = _within(coschedule.load_slices(folders, communicator), window)

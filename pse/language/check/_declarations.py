@@ -251,13 +251,14 @@ def _default_holds(
 
 
 def _partition(context: Context, item: sx.PartitionNode, declarations: Declarations) -> None:
-    count = _count(context, item.count)
+    count = _count(context, item.count, f"partition {item.name.id} = procs")
+    cells = render_expression(count) if count is not None else "procs"
+    example = f"as grid({', '.join([*['1'] * (len(item.grid) - 1), cells])})"
     if item.layout is not None and item.layout.id != "grid":
         message = f"a partition can be laid out as grid(…), not `{item.layout.id}`"
-        cells = render_expression(count) if count is not None else "procs"
         help = f"write:  as grid(1, {cells})"
         context.report(error_at("E0607", message, item.layout.span, help=help))
-    grid = [_count(context, extent) for extent in item.grid]
+    grid = [_count(context, extent, example) for extent in item.grid]
     entity = PartitionEntity(item.name.id, count, tuple(grid), item.name.span)
     _add(context, item.name, entity)
     if count is None or None in grid:
@@ -266,7 +267,7 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
     declarations.partitions.append(PartitionDeclaration(item.name.id, count, extents, item.name.span))
 
 
-def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+def _count(context: Context, node: sx.SyntaxExpression, example: str) -> Expression | None:
     """Check a number of partitions: an integer, and at least 1 where that can be seen."""
     found = bound(context, node)
     if found is None:
@@ -277,7 +278,7 @@ def _count(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     value = evaluate(known, {})  # scalar() has refused constants without a value.
     if not isinstance(value, int) or not 1 <= value <= MAX_PARTITIONS:
         message = f"a partition has 1 to {MAX_PARTITIONS:,} pieces, not {value}"
-        help = "write for example:  partition P = procs"
+        help = f"write for example:  {example}"
         context.report(error_at("E0607", message, place(node), help=help))
         return None
     return found

@@ -10,6 +10,7 @@ from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._words import BUILTINS
+from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import (
     INTEGERS,
     apply_element,
@@ -109,7 +110,7 @@ def _result(
     expressions = tuple(part.expression for part in known)
     rebuilt: Expression
     if isinstance(node, Binary):
-        if word in ("/", "%") and _is_zero(expressions[1]):
+        if word in ("/", "%") and _is_zero(context, known[1]):
             help = "give a divisor other than 0"
             context.report(
                 error_at("E0323", f"division by zero in `{written(node)}`", place(node), help=help)
@@ -153,8 +154,11 @@ def _operand_help(word: str, elements: list[Element]) -> str:
     return "complex numbers have no order and no remainder"
 
 
-def _is_zero(divisor: Expression) -> bool:
-    """Whether a divisor is a constant, and zero."""
+def _is_zero(context: Context, found: Scalar) -> bool:
+    """Whether a divisor is zero whatever its names stand for, as that of `n / (procs - procs)` is."""
+    divisor = found.expression
+    if found.element in INTEGERS and names_in(divisor):
+        divisor = extents.to_expression(context.extent(divisor))
     try:
         return not names_in(divisor) and evaluate(divisor, {}) == 0
     except EvaluationError:

@@ -101,6 +101,7 @@ class Hosts:
         """Take what the command line says, else what the environment does."""
         if names is None and file is None:
             names = environment.get(HOSTS_VARIABLE) or None
+            _check_names(names, f"{HOSTS_VARIABLE}={names}", f"{HOSTS_VARIABLE}=a,b:2")
         return cls(names, file)
 
     def all_local(self, environment: Mapping[str, str]) -> bool:
@@ -213,6 +214,13 @@ def become_ranks(ranks: int, arguments: Sequence[str]) -> NoReturn:
     os.execve(line[0], line, rank_environment(os.environ, find_mpiexec(), local=True))
 
 
+def _check_names(names: str | None, given: str, example: str) -> None:
+    """Refuse a list of hosts that has a gap, by the way in which it was given."""
+    if names is not None and not all(part.strip() for part in names.split(",")):
+        message = f"{given}: expected host names separated by commas"
+        raise UsageError(message, help=f"for example:  {example}")
+
+
 def check_hosts(hosts: Hosts) -> None:
     """Make sure that hosts are named in one way, and that their file can be read.
 
@@ -223,11 +231,7 @@ def check_hosts(hosts: Hosts) -> None:
     """
     if hosts.names is not None and hosts.file is not None:
         raise UsageError("--hosts and --hostfile exclude each other", help="give only one of the two")
-    if hosts.names is not None and not all(part.strip() for part in hosts.names.split(",")):
-        raise UsageError(
-            f"--hosts {hosts.names!r}: expected host names separated by commas",
-            help="for example --hosts a,b:2",
-        )
+    _check_names(hosts.names, f"--hosts {hosts.names!r}", "--hosts a,b:2")
     if hosts.file is None:
         return
     try:
