@@ -72,12 +72,13 @@ def test_where_inflight_is_the_limit_the_advice_says_so():
     assert "The loop's inflight is the limit" in sentence
 
 
-def in_turn(directory, waits):
-    """Rank 0 reads what rank 1 loads: it waits so long for each piece."""
+def in_turn(directory, waits, *, is_alone=False):
+    """Rank 0 reads what rank 1 loads, alone on its thread or not: it waits so long for each piece."""
     reads, loads, now = [*phase(0, Phase.START)], [*phase(0, Phase.START)], 100
     for number, time in enumerate(waits, 1):
         come = now + time
         loads += [*call(0, now, come - 20), *send(come - 10, 0, 0, 0, number)]
+        loads += [] if is_alone else call(2, come, come + 5)
         reads += [*wait(1, now, come, edge=0), *receive(come, 1, 0, 1, number), *call(1, come, come + 50)]
         now = come + 50
     for rank, rows in enumerate((reads, loads)):
@@ -95,6 +96,12 @@ def test_a_thread_of_its_own_is_no_remedy_for_what_is_waited_for_once(tmp_path, 
     assert sentence.startswith("Queue empty: rank 0 waits")
     assert ("Each waits once, as at the start" in sentence) == is_once
     assert ("give it a thread of its own" in sentence) == (not is_once)
+
+
+def test_what_is_alone_on_its_thread_gets_no_other_one(tmp_path):
+    (sentence, *_) = remedies(in_turn(tmp_path, [300, 300, 300], is_alone=True))
+    assert "alone on its thread: make it faster" in sentence
+    assert "give it a thread" not in sentence
 
 
 def test_short_waits_get_no_remedy_and_top_limits_them():

@@ -65,8 +65,13 @@ _ONCE = (
     "Each waits once, as at the start, so that no other thread and no deeper queue can make it shorter: make"
     " what comes before it faster, or let it begin sooner"
 )
-_BY_THREADS = ("queue_empty", "queue_full")
-"""Waits that another assignment to threads makes shorter where they come again and again."""
+_ALONE = {
+    "queue_empty": "What defines the tag is slower than its readers, and alone on its thread: make it faster,"
+    " or share it among more processors",
+    "queue_full": "What reads the tag is slower than this thread, and alone on its own: make it faster,"
+    " or share it among more processors; deeper queues help only for a while",
+}
+"""Where the remedy is another assignment to threads, and a call has a thread of its own already."""
 _RING_WAITS = ("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver")
 _BETWEEN_METAHOSTS = "If the link between metahosts is slow, let fewer and larger messages cross it"
 
@@ -170,8 +175,10 @@ def _remedy(cube: Cube, metric: str, path: int) -> str:
         return _RING.format(shifts)
     if metric == "mpi_latesender" and not cube.call_paths[path].name.startswith("MPI_Wait"):
         return f"{_EARLY_RECEIVE} before their other work"
-    if metric in _BY_THREADS and _is_once(cube, metric, path):
+    if metric in _ALONE and _is_once(cube, metric, path):
         return _ONCE
+    if metric in _ALONE and _is_alone(cube, metric, path):
+        return _ALONE[metric]
     return _REMEDIES.get(metric) or BY_NAME[metric].meaning.rstrip(".")
 
 
@@ -179,6 +186,16 @@ def _is_once(cube: Cube, metric: str, path: int) -> bool:
     """Whether a single wait of each rank is most of its waiting in a call path."""
     longest, values = cube.longest_instance(metric, path), cube.exclusive(metric)[path]
     return longest is not None and bool(longest["value"] * np.count_nonzero(values) >= _MOST * values.sum())
+
+
+def _is_alone(cube: Cube, metric: str, path: int) -> bool:
+    """Whether the rank that is late the longest for a wait calls one module only."""
+    costs = cube.causes_of(metric, path)
+    modules = [number for number, own in enumerate(cube.call_paths) if own.kind == "module"]
+    if not costs.any() or "visits" not in cube.values:
+        return False
+    late = int(costs.sum(axis=0).argmax())
+    return np.count_nonzero(cube.values["visits"][modules, late]) == 1
 
 
 def _shifts_beside(cube: Cube, path: int) -> int:
