@@ -1,5 +1,7 @@
 """Patterns fit together on any number of ranks that they take; what doesn't is named."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -168,6 +170,34 @@ def test_two_patterns_can_not_have_one_name():
         @pattern("pairwise")
         def other(cycle):
             """Another one."""
+
+
+class _Exchange:
+    def __call__(self, cycle):
+        cycle.exchange(cycle.rank ^ 1)
+
+
+def test_what_can_be_called_is_a_pattern_too():
+    def to(cycle, other):
+        cycle.exchange(cycle.rank ^ other)
+
+    one = pattern("partial")(partial(to, other=1))
+    try:
+        assert simulate(programs("partial", 2))
+        with pytest.raises(
+            PatternError, match=r"a pattern 'partial' already, in line \d+ of .*test_patterns"
+        ):
+            pattern("partial")(_Exchange())
+        one.keywords["other"] = "1"
+        with pytest.raises(
+            PatternError, match=r"fails for rank 0 of 2: TypeError: .*test_patterns\.py, line"
+        ):
+            PATTERNS["partial"].cycle(0, 2, 8)
+        del PATTERNS["partial"]
+        pattern("partial")(_Exchange())
+        assert simulate(programs("partial", 2))
+    finally:
+        del PATTERNS["partial"]
 
 
 @pytest.mark.parametrize("step", [Cycle.barrier, Cycle.wait, lambda cycle: cycle.compute(0.0)])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -83,7 +85,7 @@ class Pattern:
 
     def _executed(self, where: str) -> AbstractContextManager[None]:
         """Raise PatternError if one of the pattern's functions fails or doesn't end, with file and line."""
-        return user_code(f"the pattern {self.name} fails {where}", self.build.__code__.co_filename)
+        return user_code(f"the pattern {self.name} fails {where}", _code(self.build).co_filename)
 
 
 def _no_problem(_ranks: int, _options: Mapping[str, Any]) -> None:
@@ -137,7 +139,7 @@ def pattern(
 
     def added(build: Build) -> Build:
         known = PATTERNS.get(name)
-        if known is not None and known.build.__code__ != build.__code__:
+        if known is not None and _code(known.build) != _code(build):
             message = f"there is a pattern {name!r} already, {_origin(known)}"
             raise PatternError(message, help="give it another name")
         description = (build.__doc__ or name).strip().split("\n")[0]
@@ -149,6 +151,14 @@ def pattern(
 
 def _origin(known: Pattern) -> str:
     """Say where a pattern is defined."""
-    code = known.build.__code__
-    shipped = known.build.__module__.startswith("pse.emulate.")
-    return "which comes with pse" if shipped else f"in line {code.co_firstlineno} of {code.co_filename}"
+    code = _code(known.build)
+    if getattr(known.build, "__module__", "").startswith("pse.emulate."):
+        return "which comes with pse"
+    return f"in line {code.co_firstlineno} of {code.co_filename}"
+
+
+def _code(build: Build) -> CodeType:
+    """Give the code of a function, of one with some arguments given, or of an object that can be called."""
+    function = build.func if isinstance(build, partial) else build
+    code: CodeType = getattr(function, "__code__", None) or type(function).__call__.__code__
+    return code
