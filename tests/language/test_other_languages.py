@@ -359,6 +359,29 @@ IN_A_PROGRAM = [
         "programs have no lists and no indices: pass the array to a module, which works on its elements",
         "print(1)",
     ),
+    ("3 + 4", "a value alone is no statement:  print(3 + 4)", "print(3 + 4)"),
+    (
+        "var i64 x = 1\nx == 3\nprint(x)",
+        "a value is assigned by `=`:  x = 3",
+        "var i64 x = 1\nx = 3\nprint(x)",
+    ),
+    ('writeln("n = ", N)', "did you mean `print`?", 'print("n = ", N)'),
+    ("let x = +3\nprint(x)", "a number has no sign `+`: remove it", "let x = 3\nprint(x)"),
+    ("if N is not 3 { print(1) }", "write `!=` instead of `is not`", "if N != 3 { print(1) }"),
+    ("integer n\nprint(1)", "a variable is declared with `var`:  var i64 n = 0", "var i64 n = 0\nprint(1)"),
+    ("implicit none\nprint(1)", "remove it: names are known by what makes them", "print(1)"),
+    ("double *x;\nprint(1)", "an array is declared with `var`:  var f64[8] x", "var f64[8] x\nprint(1)"),
+    (
+        "for i, v in enumerate(x) { print(i) }",
+        "a loop has one counter:  for i in 0 .. 4 { … }",
+        "for i in 0 .. 4 { print(i) }",
+    ),
+    ("write(6, *) N", "write the values between parentheses:  print(N)", "print(N)"),
+    (
+        "for k in 0 .. 4 in flight 3 { print(k) }",
+        "write it as one word:  inflight 3",
+        "for k in 0 .. 4 inflight 3 { print(k) }",
+    ),
     ("print(N / 0)", "give a divisor other than 0", "print(N / 2)"),
 ]
 

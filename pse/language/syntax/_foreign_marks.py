@@ -110,6 +110,10 @@ def operator_help(token: Token, behind: Sequence[Token], after: Sequence[Token])
         return "a comparison is written `==`"
     if pair in ("<<", ">>"):
         return f"there are no shifts: {'multiply by' if pair == '<<' else 'divide by'} a power of 2"
+    if token in ("is", "not") and "not" in (*after[:1], token) and "is" in (before, token):
+        return "write `!=` instead of `is not`"
+    if token.type == "PLUS" and not joined and before.type in ("EQUAL", "LPAR", "COMMA"):
+        return "a number has no sign `+`: remove it"
     words = {"is": "==", "mod": "%", "MOD": "%", "xor": "!=", "rem": "%", "div": "/"}
     found = next((word for word in (token, before) if word in words), None)
     if found is not None:

@@ -72,6 +72,7 @@ _DISTRIBUTION = "a distribution begins with `@`:  @ {}"
 FOREIGN_MODULES = {
     **dict.fromkeys(("exit", "stop", "quit", "abort"), "remove it: a program ends behind its last statement"),
     **dict.fromkeys(("barrier", "Barrier", "wait", "sync"), _COLLECTIVE),
+    **dict.fromkeys(("writeln", "write", "puts", "echo", "disp", "display"), "did you mean `print`?"),
     **dict.fromkeys(("time", "clock", "sleep"), "remove it: `pse run` says where time goes"),
     **dict.fromkeys(("allocate", "malloc", "zeros"), _ARRAY),
     **dict.fromkeys(("free", "deallocate"), "remove it: memory is freed when nothing reads it any more"),

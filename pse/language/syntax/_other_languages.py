@@ -46,6 +46,7 @@ _FIRST_WORDS = {
     **dict.fromkeys(("struct", "class", "record", "interface"), _RECORD),
     **dict.fromkeys(("use", "include", "require", "using", "from"), _FILE),
     **dict.fromkeys(("try", "catch", "except", "finally"), "remove it: a module that fails ends the run"),
+    "implicit": "remove it: names are known by what makes them",
     "assert": "what parameters must fulfil stands behind them:  param i64 N = 4 where N > 2",
     "type": "types have their own names only, such as f64: remove it",
     "with": "remove it: what it names is there from the call that makes it",
@@ -124,6 +125,8 @@ def _first_word(m: Mistake) -> str | None:
     begins = m.accepted >= {"LET", "PARALLEL"} or m.accepted >= {"PARAM", "PROGRAM"}
     if begins and m.statement[:1] == [m.token] and (comment := comment_help(m.token, m.after)):
         return comment
+    if begins and m.statement[:1] == [m.token] and m.token.type in _VALUE - {"NAME"}:
+        return f"a value alone is no statement:  print({text_of(until(m.statement, *_EDGES))})"
     if not m.statement or m.statement[0].type != "NAME":
         return None
     first, second = m.statement[0], m.statement[1] if len(m.statement) > 1 else None
@@ -158,6 +161,9 @@ def _print(m: Mistake) -> str | None:
     if m.statement[0] not in _PRINTS:
         return None
     values = [one for one in m.statement[1:] if one.type not in _EDGES]
+    kinds = [one.type for one in values]
+    if kinds[:1] == ["LPAR"] and "STAR" in kinds and "RPAR" in kinds:  # Where to write, and how.
+        values = values[kinds.index("RPAR") + 1 :]
     while values and (values[0].type in ("LPAR", "RPAR", "STAR", "COMMA") and "*" in values):
         values = values[1:]
     while values and values[0].type in ("RPAR", "COMMA"):
@@ -214,6 +220,8 @@ def _block(m: Mistake) -> str | None:
             return f"a block begins with its `{{`: remove `{m.token}`"
         instead = f"write `{{` instead of `{m.token}`, and `}}` behind the block"
         return f"a block stands between `{{` and `}}`: {instead}"
+    if m.token.type == "IN" and m.after and m.after[0] == "flight":
+        return f"write it as one word:  inflight {text_of(until(m.after[1:], *_EDGES))}"
     if m.token.type == "SEMICOLON" and m.after and m.after[0].type == "LBRACE":
         return "a block follows its head at once: remove the `;`"
     if m.line[-1].type == "PARALLEL" and "LBRACE" in [one.type for one in m.after[:3]]:
@@ -229,6 +237,8 @@ def _block(m: Mistake) -> str | None:
 def _loop(m: Mistake) -> str | None:
     """`for (k in 0 .. 3)`, `for k = 0 .. 3`, `for k in N`, `for k in range(N)`, `0 ... 3`, `0 to 3`."""
     kinds, line, token = m.kinds, m.line, m.token
+    if token.type == "COMMA" and kinds[-2:] == ["FOR", "NAME"]:
+        return f"a loop has one counter:  for {line[-1]} in 0 .. 4 {{ … }}"
     if token.type == "LPAR" and kinds[-1:] == ["FOR"]:
         return "a loop has no parentheses:  for k in 0 .. 4 { … }"
     if token.type == "EQUAL" and kinds[-2:] == ["FOR", "NAME"]:
@@ -368,7 +378,7 @@ def _label(m: Mistake) -> str | None:
         parts = [one for one in m.line[-3:] if one.type != "DOT"][-2:]
         if [one.type for one in parts] == ["NAME", "NAME"] and parts[0] in ("thread", "Thread", "THREAD"):
             return f"a label is one word:  {'_'.join(parts)} {token}(…)"
-        if [one.type for one in parts] == ["NAME", "NAME"]:
+        if [one.type for one in parts] == ["NAME", "NAME"] and parts[1].line == token.line:
             return f"a call has one label:  {parts[1]} {token}(…)"
     alone = len(m.statement) == 1 and token.line != m.line[-1].line and m.kinds[-1] == "NAME"
     if alone and m.accepted >= {"LPAR", "DOT", "EQUAL", "NAME"}:
@@ -393,6 +403,8 @@ def _declaration(m: Mistake) -> str | None:
     """`float q = 3`, `const q = 3`, `int q;`, `var q = 3`, `let i64 q = 3`, `let a, b = 3, 4`, `f64[N] q`."""
     token, line, kinds, after = m.token, m.line, m.kinds, m.after
     value = text_of(until(after, *_EDGES))
+    if token.line != line[-1].line and kinds[-2:] == ["VAR", "NAME"]:
+        return f"a variable is declared with its type:  var i64 {line[-1]} = 0"
     if token.type == "EQUAL" and kinds[-2:] == ["VAR", "NAME"]:
         return f"a variable is declared with its type:  var {_type_of(after)} {line[-1]} = {value or '0'}"
     if token.type == "EQUAL" and kinds[-2:] == ["PARAM", "NAME"]:
@@ -438,6 +450,8 @@ def _uninitialised(m: Mistake) -> str | None:
         return None
     type = FOREIGN_TYPES[words[0]]
     zero = {"bool": "false", "string": '""', "f64": "0.0", "f32": "0.0"}.get(type, "0")
+    if [one.type for one in words] == ["NAME", "STAR", "NAME"]:
+        return f"an array is declared with `var`:  var {type}[8] {words[-1]}"
     if [one.type for one in words] in (["NAME", "NAME"], ["NAME", "STAR", "INT", "NAME"]):
         return f"a variable is declared with `var`:  var {type} {words[-1]} = {zero}"
     return None
@@ -472,6 +486,9 @@ def _assignment(m: Mistake) -> str | None:
     if token.type in ("PLUS", "MINUS") and after[:1] == [token]:
         names = [one for one in m.statement if one.type == "NAME"]
         return f"write the name again:  {names[0]} = {names[0]} {token} 1" if names else None
+    if token.type == "EQUALS" and kinds[:2] == ["NAME", "EQUALS"]:
+        value = text_of(until(m.statement[2:], *_EDGES))
+        return f"a value is assigned by `=`:  {m.statement[0]} = {value}"
     if kinds[:4] == ["NAME", "COMMA", "NAME", "EQUAL"] and token.type == "COMMA":
         first, second = m.statement[0], m.statement[2]
         if [str(one) for one in m.statement[4:7]] == [second, ",", first]:
