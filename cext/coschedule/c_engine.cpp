@@ -192,6 +192,16 @@ void pse_bcs_end_look_after(pse_bcs_end *end, uint64_t time)
     end->engine.look_after(time);
 }
 
+bool pse_bcs_end_is_observed(const pse_bcs_end *end)
+{
+    return end->engine.is_observed();
+}
+
+void pse_bcs_end_say_place(pse_bcs_end *end, const char *place)
+{
+    end->engine.enter_call(PSE_BCS_NONE, place);
+}
+
 void pse_bcs_end_go_away(pse_bcs_end *end)
 {
     end->engine.go_away();

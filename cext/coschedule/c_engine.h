@@ -86,6 +86,10 @@ bool pse_bcs_end_cancel(pse_bcs_end *end, uint32_t operation);
 /* How long a wait takes before it is interrupted, in ns. */
 void pse_bcs_end_look_after(pse_bcs_end *end, uint64_t time);
 
+/* Whether somebody steps the layer: then say where in the program a wait begins. */
+bool pse_bcs_end_is_observed(const pse_bcs_end *end);
+void pse_bcs_end_say_place(pse_bcs_end *end, const char *place);
+
 /* Around what may block elsewhere: the others need not wait until this rank blocks here. */
 void pse_bcs_end_go_away(pse_bcs_end *end);
 void pse_bcs_end_come_back(pse_bcs_end *end);

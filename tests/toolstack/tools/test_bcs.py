@@ -1,9 +1,10 @@
 """bcs: programs give the same results through the coscheduled layer, and the same matches each time."""
 
+import sys
 from pathlib import Path
 
 import pytest
-from pse_testing.jobs import TWO_NODES
+from pse_testing.jobs import TWO_NODES, beside_python
 
 PROGRAMS = Path(__file__).parent / "programs"
 BCS = "module bcs\n"
@@ -37,6 +38,20 @@ def test_ranks_on_two_nodes_give_what_they_give_without(monkeypatch, stacked):
     plain, taken = (stacked(3, conf, str(PROGRAMS / "calls.py"), "5", "30") for conf in ("", BCS))
     assert (plain.code, taken.code) == (0, 0), plain.err + taken.err
     assert taken.out == plain.out
+
+
+@pytest.mark.parametrize(("suffix", "lines"), [(".c", (10, 12)), (".py", (7, 9))])
+def test_a_stepper_shows_where_a_program_waits(pse, program, suffix, lines):
+    source = PROGRAMS / f"waits{suffix}"
+    is_c = suffix == ".c"
+    command = [program("waits", source.read_text(), "-g")] if is_c else [sys.executable, source]
+    step = ["bcs", "step", "--patience", "60", "--commands", "ranks; continue"]
+    done = pse(*step, beside_python("pse"), "tools", "run", "--tools", "bcs", "-n", "2", *command)
+    place = "waits.c" if is_c else source.relative_to(Path.cwd())
+    shown = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert f"0 blocked Recv from rank 1 with tag 7, 4 B {place}:{lines[0]}" in shown, done.err
+    assert f"1 blocked Send to rank 0 with tag 7, 4 B {place}:{lines[1]}" in shown
+    assert done.code == 0
 
 
 def test_receives_from_any_rank_match_alike_each_time(stacked):

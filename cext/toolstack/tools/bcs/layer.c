@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "abort_job.h"
+#include "call_site.h"
 #include "tool.h"
 
 enum { FAILED = 1, REFUSED = 2, TEXT = 1024 };
@@ -82,11 +83,38 @@ static enum pse_bcs_outcome wait_patiently(const uint32_t *operations, size_t co
     return outcome;
 }
 
+/* Finding a line of C takes a process: it is found once. */
+static const char *place_text(const struct pse_call_site *site)
+{
+    enum { PLACES = 64 };
+    static struct {
+        void *address;
+        char text[PSE_CALL_SITE_TEXT];
+    } known[PLACES];
+    if (site->python[0])
+        return site->python;
+    const size_t slot = (uintptr_t)site->address / sizeof(void *) % PLACES;
+    if (!known[slot].text[0] || known[slot].address != site->address)
+        pse_call_site_text(site, known[slot].text, sizeof known[slot].text);
+    known[slot].address = site->address;
+    return known[slot].text;
+}
+
+/* For a stepper: where the program waits. */
+static void say_place(void)
+{
+    struct pse_call_site site;
+    pse_call_site_take(&site);
+    pse_bcs_end_say_place(pse_bcs_layer, place_text(&site));
+}
+
 bool pse_bcs_layer_wait(const uint32_t *operations, size_t count, enum pse_bcs_wait mode, size_t *which)
 {
     if (pthread_mutex_trylock(&waiting) != 0)
         pse_bcs_end_job("two threads of a rank communicate at the same time; coscheduled ranks have one that "
                         "does: let threads take turns (MPI_THREAD_SERIALIZED), or run without bcs");
+    if (mode != PSE_BCS_FOR_NONE && pse_bcs_end_is_observed(pse_bcs_layer))
+        say_place();
     const enum pse_bcs_outcome outcome = wait_patiently(operations, count, mode, which);
     pthread_mutex_unlock(&waiting);
     if (outcome == PSE_BCS_WAIT_FAILED)
