@@ -195,7 +195,7 @@ def _is_alone(cube: Cube, metric: str, path: int) -> bool:
     if not costs.any() or "visits" not in cube.values:
         return False
     late = int(costs.sum(axis=0).argmax())
-    return np.count_nonzero(cube.values["visits"][modules, late]) == 1
+    return int(np.count_nonzero(cube.values["visits"][modules, late])) == 1
 
 
 def _shifts_beside(cube: Cube, path: int) -> int:
