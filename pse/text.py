@@ -189,6 +189,27 @@ def share_text(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def change_text(share: float) -> str:
+    """Write by which share something is more or less.
+
+    Parameters
+    ----------
+    share : float
+        Of 1; negative if it is less.
+
+    Returns
+    -------
+    str
+        The change in percent, with its sign.
+
+    Examples
+    --------
+    >>> change_text(0.0453), change_text(-1)
+    ('+4.5 %', '-100.0 %')
+    """
+    return f"{100 * share:+.1f} %"
+
+
 def cpu_share_text(share: float, mean: float) -> str:
     """Write the share of CPU time of calls, unless they were so short that the clocks' own cost would count.
 

@@ -62,7 +62,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class RankState:
+class RankView:
     """What a rank does: `doing` is computing, blocked, left or ended."""
 
     rank: int
@@ -94,11 +94,11 @@ class State:
     is_moving: bool
     failure: int
     culprit: int
-    ranks: tuple[RankState, ...]
+    ranks: tuple[RankView, ...]
     operations: tuple[Operation, ...]
 
     @property
-    def ended(self) -> list[RankState]:
+    def ended(self) -> list[RankView]:
         """The ranks whose processes have ended before they left."""
         return [rank for rank in self.ranks if rank.doing == "ended"]
 
@@ -174,9 +174,9 @@ class Layer:
 
     def _rank(
         self, rank: int, node: int, process: int, left: bool, blocked: bool, call: int, place: str
-    ) -> RankState:
+    ) -> RankView:
         doing = _doing(process, node > 0, left, blocked)
-        return RankState(rank, node, process, doing, self._routines[call] if call != NONE else "", place)
+        return RankView(rank, node, process, doing, self._routines[call] if call != NONE else "", place)
 
     def allow(self, slices: int | None) -> None:
         """Let slices begin, up to the n-th; None: all."""

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pse._abi.coschedule import NONE, Collective, DescriptorKind, Failure
 from pse.coschedule._errors import operation_text
-from pse.coschedule._layer_observation import Match, Operation, RankState, State, waiting_for
+from pse.coschedule._layer_observation import Match, Operation, RankView, State, waiting_for
 from pse.coschedule._stepper import Break, Slice, Stepper
 from pse.errors import UsageError
 from pse.runtime.supervise import print_error
@@ -28,7 +28,7 @@ def _shown(place: str) -> str:
     return os.path.relpath(place) if place.startswith(str(Path.cwd()) + os.sep) else place
 
 
-def _doing(state: State, rank: RankState) -> str:
+def _doing(state: State, rank: RankView) -> str:
     """Say what a rank waits for: the operations that its call is about, or the call."""
     if rank.doing != "blocked":
         return f"in {rank.routine}" if rank.routine else ""

@@ -68,8 +68,8 @@ def slices(numbers, barriers_in, late_ns=0):
 
 def test_slices_between_barriers_are_those_that_schedule_one():
     rows = slices([8, 9, 17, 18, 26, 27, 36], [8, 17, 26, 36])
-    assert barriers.slices_between(rows).tolist() == [9, 9, 10]
-    assert barriers.histogram(barriers.slices_between(rows)).split() == [
+    assert barriers.slices_of_barriers(rows).tolist() == [9, 9, 10]
+    assert barriers.histogram(barriers.slices_of_barriers(rows)).split() == [
         "9",
         "slices",
         "2",

@@ -20,7 +20,7 @@ import pytest
 from pse import _proc
 from pse.errors import PseError, RunError
 from pse.runtime.launch import find_mpiexec
-from pse.runtime.supervise._processes import find_mpiexec as find_mpiexec_above
+from pse.runtime.supervise._processes import mpiexec_above
 from pse.toolstack import find_mpi, library
 from pse_testing.sharing import made_once
 
@@ -170,7 +170,7 @@ class Job:
 
     def mpiexec(self, rank: int) -> int:
         """Process number of mpiexec, which started a rank, by itself or through a process manager."""
-        found = find_mpiexec_above(self.parent(rank))
+        found = mpiexec_above(self.parent(rank))
         assert found is not None, f"no mpiexec started {self.command_line(rank)}"
         return found
 

@@ -36,9 +36,9 @@ from pse.runtime.supervise._launcher_records import Launcher, Record, Records, f
 from pse.runtime.supervise._processes import (
     RankProcess,
     find_managers,
-    find_mpiexec,
     find_ranks,
     is_dead,
+    mpiexec_above,
     proxy_descriptor,
 )
 from pse.runtime.supervise._rank_output import RankOutput
@@ -373,7 +373,7 @@ def test_mpiexec_is_known_by_its_name_with_whatever_a_distribution_adds(tmp_path
     )
     with started as process:
         process.stdout.read(1)
-        found = find_mpiexec(process.pid)
+        found = mpiexec_above(process.pid)
         process.communicate(b"\n")
     assert found == process.pid
 

@@ -72,7 +72,7 @@ def test_ranks_that_are_left(read, words, ranks):
             {"rank": ["0"], "thread": ["B"]},
             "no rank matches all that is selected; the trace has the ranks 0, 1, 2",
         ),
-        ({"begin": 1.0}, "the time window lies outside of the run, which lasts from 0 to 1e-06 s"),
+        ({"begin": 1.0}, "the time window lies outside of the run, which lasts from 0 to 0.000001 s"),
     ],
 )
 def test_a_selection_that_leaves_nothing_says_what_there_is(read, words, message):

@@ -204,8 +204,8 @@ def test_the_command_takes_a_selection(pse, small_trace):
         ),
         (
             ["--from", "5"],
-            "error: the time window lies outside of the run, which lasts from 0 to 1e-06 s\n"
-            "help: choose a window that begins before 1e-06 s and ends after 0 s\n",
+            "error: the time window lies outside of the run, which lasts from 0 to 0.000001 s\n"
+            "help: choose a window that begins before 0.000001 s and ends after 0 s\n",
         ),
         (
             ["--from", "5", "--until", "4"],

@@ -72,7 +72,7 @@ def costs(measured: MeasuredCosts, sites: Iterable[int]) -> tuple[float, float, 
 
 
 def _together(sites: list[CallSite], subject: Subject) -> list[list[CallSite]]:
-    """Put together what has to be: by place in the text, by source, by mail."""
+    """Put together what has to be: by place in the text, by source, by messages."""
     groups: list[list[CallSite]] = []
     for site in sites:
         keys = [group for group in groups if any(_belong(site, other, subject) for other in group)]

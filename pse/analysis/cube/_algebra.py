@@ -14,7 +14,7 @@ import numpy as np
 from pse.analysis.cube._cube import CallPath, Cube, Location
 from pse.analysis.cube._metrics import METRICS, ancestors
 from pse.errors import UsageError
-from pse.text import time_text
+from pse.text import change_text, time_text
 from pse.trace.format import Array
 
 
@@ -186,13 +186,13 @@ def difference_text(old: Cube, new: Cube, top: int = 10) -> Iterator[str]:
     yield f"{'':{width}}  {'old':>8}  {'new':>8}  change in % of the old run's time"
     for name, title in names.items():
         times = "  ".join(f"{time_text(cube.total(name)):>8}" for cube in (old, new))
-        yield f"{title:{width}}  {times}  {_percent(changed.total(name) / whole)}"
+        yield f"{title:{width}}  {times}  {change_text(changed.total(name) / whole):>10}"
     rows = _largest(changed, top)
     if rows:
         yield ""
         yield "the largest changes, by call path"
     for time, title, path in rows:
-        yield f"{_percent(time / whole)}  {title}: {changed.path_text(path)}"
+        yield f"{change_text(time / whole):>10}  {title}: {changed.path_text(path)}"
 
 
 def _largest(changed: Cube, top: int) -> list[tuple[float, str, int]]:
@@ -204,7 +204,3 @@ def _largest(changed: Cube, top: int) -> list[tuple[float, str, int]]:
             rows += [(float(sums[path]), metric.title, int(path)) for path in np.flatnonzero(sums)]
     rows.sort(key=lambda row: -abs(row[0]))
     return rows[:top]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:+8.1f} %"

@@ -80,7 +80,8 @@ def _head(history: TphHistory) -> Iterator[str]:
 def _ends(history: TphHistory) -> Iterator[str]:
     ends = [(end, rank) for rank, _, end in history.ranks if end is not None]
     if ends:
-        yield f"{max(ends)[0] / 1e9:11.6f}  {f'rank {max(ends)[1]}':<{WIDTH}}  it is gone from the last rank"
+        end, rank = max(ends)
+        yield f"{moment_text(end):>13}  {f'rank {rank}':<{WIDTH}}  it is gone from the last rank"
     lost = [rank for rank, begin, end in history.ranks if begin is not None and end is None]
     if lost:
         yield f"its end is not in the trace on rank{'s' * (len(lost) > 1)} {ranges_text(lost)}"
@@ -103,7 +104,7 @@ def _message(step: MessageStep) -> Iterator[str]:
     ways += ["its arrival is not in the trace"] * (step.arrived is None)
     where = f"rank {step.sender} → {step.receiver}" if step.sender != step.receiver else f"rank {step.sender}"
     what = f"message with tag {step.tag} from partition {step.source} to {step.target}, by {step.label}"
-    yield f"{step.time / 1e9:11.6f}  {where:<{WIDTH}}  {what}: {', '.join(ways)}"
+    yield f"{moment_text(step.time):>13}  {where:<{WIDTH}}  {what}: {', '.join(ways)}"
 
 
 def _collective(step: CollectiveStep) -> Iterator[str]:
@@ -115,18 +116,18 @@ def _collective(step: CollectiveStep) -> Iterator[str]:
     later = time_text(step.last_came - step.time)
     last = f"partition {step.last} on rank {step.last_rank} came last, {later} later"
     what = f"{step.operation} of {step.partitions:,} partitions, in {step.label}: {last}; {end}"
-    yield f"{step.time / 1e9:11.6f}  {f'rank {step.rank}':<{WIDTH}}  {what}"
+    yield f"{moment_text(step.time):>13}  {f'rank {step.rank}':<{WIDTH}}  {what}"
 
 
 def _call(step: CallStep) -> Iterator[str]:
     for waited in step.waited:
         what = f"for {waited.tag}" if waited.reason == "input" and waited.tag else f"({waited.reason})"
-        yield f"{'':11}  {'':<{WIDTH}}  waited {what} {time_text(waited.time)}"
+        yield f"{'':13}  {'':<{WIDTH}}  waited {what} {time_text(waited.time)}"
     time = f"{time_text(step.duration)}{' FAILED' * step.failed}" if step.complete else "the trace ends in it"
     part = f" of partition {step.partition}" if step.partition is not None else ""
     cpu = f", CPU {share_text(step.cpu / step.duration)}" if step.duration and step.complete else ""
     what = f"{step.label}{f' (line {step.line})' if step.line else ''}{part}"
-    yield f"{step.time / 1e9:11.6f}  {_where(step):<{WIDTH}}  {what}: {time}{cpu}"
+    yield f"{moment_text(step.time):>13}  {_where(step):<{WIDTH}}  {what}: {time}{cpu}"
 
 
 def _handover(step: HandoverStep) -> Iterator[str]:
@@ -136,7 +137,7 @@ def _handover(step: HandoverStep) -> Iterator[str]:
     reader = f" until {step.reader}" if step.reader else ""
     where = f"rank {step.sender} → {step.receiver}"
     what = f"{step.tag} of {step.source}: {amount}, {arrived}{read}{reader}"
-    yield f"{step.time / 1e9:11.6f}  {where:<{WIDTH}}  {what}"
+    yield f"{moment_text(step.time):>13}  {where:<{WIDTH}}  {what}"
 
 
 def _where(step: CallStep) -> str:

@@ -50,7 +50,7 @@ from pse.analysis.replay._collective_waits import CollectiveOperations, joint_pa
 from pse.analysis.replay._columns import Columns, columns_of, joined
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._locations import Places, share_metahosts
-from pse.analysis.replay._message_matching import match_messages
+from pse.analysis.replay._message_matching import exchange_ends
 from pse.analysis.replay._operation_rows import END_DTYPE, message_ends, move_to_probes
 from pse.analysis.replay._peers import Alone, Peers, Traffic
 from pse.analysis.replay._problems import Problems
@@ -482,7 +482,7 @@ class _Analysis:
         sends, receives = self._sends, self._receives
         others = [(sends["communicator"], sends["receiver"]), (receives["communicator"], receives["sender"])]
         sends["receiver"], receives["sender"] = self._known.job_ranks(others)
-        self._matched = match_messages(sends, receives, self._known, self._streams, self._peers)
+        self._matched = exchange_ends(sends, receives, self._known, self._streams, self._peers)
         self._problems.count("sends", self._matched.unmatched)
         self._problems.count("receives", len(receives) - len(self._matched.received))
 

@@ -47,7 +47,7 @@ class Matched:
     unmatched: int
 
 
-def match_messages(
+def exchange_ends(
     sends: Columns, receives: Columns, known: Communicators, streams: Streams, peers: Peers
 ) -> Matched:
     """Tell each end of a message when the other one was started; collective.

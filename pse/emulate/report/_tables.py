@@ -12,7 +12,7 @@ from pse.emulate.statistics._bootstrap import Interval
 from pse.emulate.statistics._comparison import Comparison
 from pse.emulate.statistics._prediction import Loaded, RunTime, loaded_ratios, run_times
 from pse.emulate.statistics._summary import Summary, summaries
-from pse.text import count_text, number_text, size_text, time_text
+from pse.text import change_text, count_text, number_text, size_text, time_text
 
 MISSING = "–"
 _RUN_TIME_HEADINGS = (
@@ -237,4 +237,4 @@ def _rate(beta: float) -> str:
 
 
 def _percent(part: float) -> str:
-    return MISSING if part != part else f"{100 * part:+.1f} %"
+    return MISSING if part != part else change_text(part)

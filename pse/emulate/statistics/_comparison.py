@@ -24,7 +24,7 @@ from pse.emulate.statistics._groups import exchange_classes, groups, pivot
 from pse.emulate.statistics._prediction import by_setting
 from pse.emulate.statistics._summary import times
 from pse.errors import UsageError
-from pse.text import count_text, size_text
+from pse.text import change_text, count_text, size_text
 
 TEST = "permutation test of launches: Welch's t of logarithms, two-sided, Holm's correction"
 PERMUTATIONS = 20_000
@@ -72,8 +72,12 @@ class Difference:
     real: bool
 
     def __str__(self) -> str:
-        span = f" ({_percent(self.interval[0])} to {_percent(self.interval[1])})" if self.interval else ""
-        return f"{self.where}: {self.quantity} {_percent(self.ratio)}{span}, p = {self.adjusted:.2g}"
+        span = (
+            f" ({change_text(self.interval[0] - 1)} to {change_text(self.interval[1] - 1)})"
+            if self.interval
+            else ""
+        )
+        return f"{self.where}: {self.quantity} {change_text(self.ratio - 1)}{span}, p = {self.adjusted:.2g}"
 
 
 @dataclass(frozen=True)
@@ -321,7 +325,3 @@ def _notes(found: list[_Pair], level: float) -> Iterator[str]:
             f"{hidden} of {count_text(len(found), 'quantity', 'quantities')} have too few launches to be"
             " significant among so many: measure more launches"
         )
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %"

@@ -20,7 +20,7 @@ from pse.modules._errors import BuildError
 from pse.modules.build import _cache as cache, _trampolines as trampolines
 from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._compilers import Compiler, find_compiler
-from pse.modules.build._libraries import Library, find_library, find_mpi
+from pse.modules.build._libraries import Library, find_library, find_mpi_compiler
 from pse.modules.build._sanitizers import find_runtime
 from pse.modules.build._trampolines import Trampolines
 from pse.modules.directives import _source_text as sourcetext
@@ -161,7 +161,7 @@ def _link_flags(libraries: list[Library]) -> tuple[str, ...]:
 def _libraries(source: Source, compiler: Compiler) -> list[Library]:
     """Find what the source links: what its directives name, and MPI where it includes its header."""
     found = [find_library(name, compiler, source.shown) for name in source.options.libraries]
-    return [*found, find_mpi(source.shown, source.language)] if _uses_mpi(source) else found
+    return [*found, find_mpi_compiler(source.shown, source.language)] if _uses_mpi(source) else found
 
 
 def _uses_mpi(source: Source) -> bool:

@@ -62,7 +62,7 @@ _WRAPPERS: Final = {"fortran": ("mpifort", "mpif90", "mpicc"), "c++": ("mpicxx",
 """MPI's compilers for a language; C's links what any language needs where the ranks' MPI has no other."""
 
 
-def find_mpi(shown: str, language: str) -> Library:
+def find_mpi_compiler(shown: str, language: str) -> Library:
     """Find the MPI that modules are built with: its compiler beside this Python, else on PATH.
 
     That is where the ranks' mpiexec is looked for too, so both belong together.

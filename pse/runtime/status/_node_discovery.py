@@ -17,7 +17,7 @@ from pse import _proc
 from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaError, ArenaStatistics
 from pse.runtime._channel import Board
-from pse.runtime.supervise._processes import find_mpiexec
+from pse.runtime.supervise._processes import mpiexec_above
 
 LOOK_INTERVAL = 1.0
 """Seconds between two looks through the open files of processes."""
@@ -92,7 +92,7 @@ class NodeDiscovery:
         return next((node.board for node in self.nodes if rank in node.ranks), self.nodes[0].board)
 
     def _find_boards(self) -> None:
-        for pid in _proc.descendants(find_mpiexec(os.getppid()) or os.getpid()):
+        for pid in _proc.descendants(mpiexec_above(os.getppid()) or os.getpid()):
             for descriptor in _memory_files(pid, _BOARD):
                 with contextlib.suppress(OSError):
                     self._add_board(pid, descriptor)

@@ -118,7 +118,7 @@ def _summary(report: Report) -> list[str]:
         ("wall time", f"{report.wall_seconds:.3f} s"),
         ("start-up before it", f"{report.startup_seconds:.3f} s"),
         *([("partitions moved", moves_text(report.moves))] if report.moves else []),
-        *([("cores of ranks", cores_text(report.cores))] if len(set(report.cores)) > 1 else []),
+        *([("cores of ranks", core_users_text(report.cores))] if len(set(report.cores)) > 1 else []),
         *([("threads folded", _folded_text(report.folded))] if report.folded else []),
         *((name, f"{value:.6g}") for name, value in report.figures.items()),
     ]
@@ -131,12 +131,12 @@ def _folded_text(folded: Mapping[str, str]) -> str:
     return ", ".join(f"{thread} into {onto}" for thread, onto in folded.items()) + ": they can't overlap"
 
 
-def cores_text(cores: Sequence[str]) -> str:
+def core_users_text(cores: Sequence[str]) -> str:
     """Write which ranks use which cores.
 
     Examples
     --------
-    >>> cores_text(["0-1", "0", "0", "1"])
+    >>> core_users_text(["0-1", "0", "0", "1"])
     '0-1: rank 0; 0: ranks 1, 2; 1: rank 3'
     """
     users: dict[str, list[str]] = {}

@@ -84,7 +84,7 @@ class NodeMonitor(Monitor):
 
     def __init__(self, starter: int, manager: int, *mpiexec: int) -> None:
         # What descends from init is anybody's, unless init is mpiexec, as in a container.
-        root = manager if manager != _INIT or processes.find_mpiexec(_INIT) else starter
+        root = manager if manager != _INIT or processes.mpiexec_above(_INIT) else starter
         super().__init__(root, processes.local_ranks(), selectors.DefaultSelector())
         self.job: MonitoredJob | None = None
         self.board: Board | None = None

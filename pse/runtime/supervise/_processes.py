@@ -176,7 +176,7 @@ def local_ranks() -> int:
     return next((int(value) for value in values if value.isdecimal()), 0)
 
 
-def find_mpiexec(start: int) -> int | None:
+def mpiexec_above(start: int) -> int | None:
     """Find mpiexec among a process and its ancestors; None if it isn't on this machine.
 
     It may have a second name after its own: mpiexec.hydra, or mpiexec.openmpi as Debian has it.
@@ -191,7 +191,7 @@ def find_mpiexec(start: int) -> int | None:
 
 def hold_mpiexec() -> tuple[int, int] | None:
     """Give mpiexec's process number and a pidfd of it; None if it isn't on this machine."""
-    pid = find_mpiexec(os.getppid())
+    pid = mpiexec_above(os.getppid())
     try:
         return None if pid is None else (pid, os.pidfd_open(pid))
     except OSError:
@@ -206,7 +206,7 @@ def open_job_stderr() -> int:
     int
         A descriptor of its own; this process's standard error where mpiexec isn't on this machine.
     """
-    mpiexec = find_mpiexec(os.getppid())
+    mpiexec = mpiexec_above(os.getppid())
     if mpiexec is not None:
         with contextlib.suppress(OSError):
             return os.open(f"/proc/{mpiexec}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pse.records import dataclass
+from pse.text import moment_text
 from pse.trace.format._definitions import RankDefinition
 from pse.trace.format._errors import TraceError
 from pse.trace.format._field_values import Array
@@ -237,7 +238,7 @@ class Selection:
         """
         asked = self.limits
         if asked.begin > trace.span or asked.end < 0:
-            span = f"{trace.span / 1e9:.6g} s"
+            span = moment_text(trace.span)
             message = f"the time window lies outside of the run, which lasts from 0 to {span}"
             raise TraceError(message, help=f"choose a window that begins before {span} and ends after 0 s")
         return TimeWindow(max(asked.begin, 0), min(asked.end, trace.span))

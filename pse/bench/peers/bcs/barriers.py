@@ -35,7 +35,7 @@ def synchronize(comm: Any, barriers: int, every: float = EVERY) -> None:
         comm.Barrier()
 
 
-def slices_between(rows: NDArray[Any]) -> NDArray[np.int64]:
+def slices_of_barriers(rows: NDArray[Any]) -> NDArray[np.int64]:
     """Count the slices from one barrier to the next, of what a communicator's `slices` gives."""
     scheduled: NDArray[np.int64] = rows["slice"][rows["ncollmsm"] > 0].astype(np.int64)
     return scheduled[1:] - scheduled[:-1]
@@ -75,7 +75,7 @@ def main(words: Sequence[str] | None = None) -> None:
             rows = comm.slices()
             getts = np.percentile(periods(rows), [1, 50, 99]) / 1e3
             print(f"slices from one of {given.barriers} barriers to the next:")
-            print(histogram(slices_between(rows)))
+            print(histogram(slices_of_barriers(rows)))
             print("GETTS, the time from one slice to the next:")
             print("  1 % {:.1f} µs, median {:.1f} µs, 99 % {:.1f} µs".format(*getts))
 
