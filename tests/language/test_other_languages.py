@@ -495,3 +495,8 @@ def test_a_habit_in_a_program_is_one_error_whose_help_leads_on(finder, wrong, he
 def test_a_habit_in_a_file_is_one_error_whose_help_leads_on(finder, wrong, help, right):
     assert [one.help for one in errors(wrong, finder)] == [help]
     assert errors(right, finder) == []
+
+
+@pytest.mark.parametrize("text", [":= 3", "::x", ":", "f(a: , 3)", "program p { f(a: ) }", "@ : x", "!"])
+def test_marks_without_anything_around_them_are_answered(finder, text):
+    assert errors(text, finder)

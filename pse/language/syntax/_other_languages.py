@@ -320,7 +320,9 @@ def _colon(m: Mistake) -> str:
 def _colon_of_statement(m: Mistake) -> str:
     """`integer :: n = 3`, `std::print(1)`, `n := 3`, `f(seed: 3)`, `thread_A: f(3)`."""
     line, kinds = m.line, m.kinds
-    if m.token == "::" and line and line[0] in FOREIGN_TYPES and m.after:
+    if not line:
+        return "remove it; it is allowed only in strings and comments"
+    if m.token == "::" and line[0] in FOREIGN_TYPES and m.after:
         return f"a new value is named with `let`:  let {text_of(m.after)}"
     if m.token == "::":
         return f"modules of an import are called with a dot:  {line[-1]}.{m.after[0] if m.after else 'name'}"
@@ -328,7 +330,8 @@ def _colon_of_statement(m: Mistake) -> str:
         value = text_of(m.after[1:])
         return f"write  let {line[-1]} = {value}  for a new name, {line[-1]} = {value}  for a variable"
     if kinds.count("LPAR") > kinds.count("RPAR") and kinds[-1] == "NAME" and m.after:
-        return f"an input is given by its name with `=`:  {line[-1]} = {until(m.after, 'COMMA', 'RPAR')[0]}"
+        value = text_of(until(m.after, "COMMA", "RPAR")) or "0"
+        return f"an input is given by its name with `=`:  {line[-1]} = {value}"
     if "REDUCE" in kinds:
         return "name what the partitions give together, then the operation:  -> own reduce total(sum)"
     if m.statement[1:2] == [m.token] and m.after and m.after[0].type == "NAME":
