@@ -112,7 +112,7 @@ static void forget_in_child(void)
 static void open_recorder(int rank, int ranks, const char *path)
 {
     pse_tool_make_directory(path);
-    pse_tool_remove_older_files(path, ".mpi.events", ranks);
+    pse_tool_remove_older_files(path, PSE_MPI_EVENTS ".events", ranks);
     int error = pse_recorder_open_part(&pse_trace_recorder, path, (uint32_t)rank, PSE_MPI_EVENTS);
     if (error)
         pse_tool_warn("nothing is recorded: %s: %s", path, strerror(-error));

@@ -22,6 +22,7 @@ struct object {
     const ElfW(Sym) * symbols;
     size_t count;
     const char *names;
+    size_t names_size;
     struct object *next;
 };
 
@@ -34,14 +35,14 @@ static void find_table(struct object *object, const char *bytes, size_t size)
     const ElfW(Ehdr) *head = (const void *)bytes;
     if (size < sizeof *head || memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
         head->e_shentsize != sizeof(ElfW(Shdr)) || head->e_shoff > size ||
-        size - head->e_shoff < head->e_shnum * sizeof(ElfW(Shdr)))
+        head->e_shoff % _Alignof(ElfW(Shdr)) || size - head->e_shoff < head->e_shnum * sizeof(ElfW(Shdr)))
         return;
     const ElfW(Shdr) *sections = (const void *)(bytes + head->e_shoff);
     for (int i = 0; i < head->e_shnum; i++) {
         const ElfW(Shdr) *table = &sections[i];
         if ((table->sh_type != SHT_SYMTAB && (table->sh_type != SHT_DYNSYM || object->count)) ||
             table->sh_link >= head->e_shnum || table->sh_offset > size ||
-            size - table->sh_offset < table->sh_size)
+            table->sh_offset % _Alignof(ElfW(Sym)) || size - table->sh_offset < table->sh_size)
             continue;
         const ElfW(Shdr) *names = &sections[table->sh_link];
         if (names->sh_offset >= size || size - names->sh_offset < names->sh_size || !names->sh_size ||
@@ -50,6 +51,7 @@ static void find_table(struct object *object, const char *bytes, size_t size)
         object->symbols = (const void *)(bytes + table->sh_offset);
         object->count = table->sh_size / sizeof *object->symbols;
         object->names = bytes + names->sh_offset;
+        object->names_size = names->sh_size;
     }
 }
 
@@ -101,7 +103,7 @@ static const char *name_at(const struct object *object, unsigned long offset)
     for (size_t i = 0; i < object->count; i++) {
         const ElfW(Sym) *symbol = &object->symbols[i];
         if (symbol->st_value == offset && (symbol->st_info & 0xf) == STT_FUNC &&
-            symbol->st_shndx != SHN_UNDEF)
+            symbol->st_shndx != SHN_UNDEF && symbol->st_name < object->names_size)
             return object->names + symbol->st_name;
     }
     return NULL;
