@@ -72,6 +72,7 @@ def test_receives_from_any_rank_match_alike_each_time(stacked):
         ("sums", 3, "same bits\n"),
         ("layouts", 3, "gaps\n"),
         ("truncation", 2, "True\n"),
+        ("windows", 3, "1 1\n"),
     ],
 )
 def test_what_the_tool_takes_over(stacked, case, ranks, said):

@@ -66,20 +66,22 @@ static _Noreturn void fail(void)
 
 /* Waiting */
 
+/* Let MPI deal with what came for its own operations; it does not if it only looks for messages to itself. */
 static void poke(void)
 {
     int flag;
-    PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
 static enum pse_bcs_outcome wait_patiently(const uint32_t *operations, size_t count, enum pse_bcs_wait mode,
                                            size_t *which)
 {
     enum pse_bcs_outcome outcome;
-    while ((outcome = pse_bcs_end_wait(pse_bcs_layer, operations, count, mode, which)) ==
-           PSE_BCS_WAIT_INTERRUPTED)
+    do { /* After the wait too, as MPI would have. */
+        outcome = pse_bcs_end_wait(pse_bcs_layer, operations, count, mode, which);
         if (needs_progress)
             poke();
+    } while (outcome == PSE_BCS_WAIT_INTERRUPTED);
     return outcome;
 }
 

@@ -161,6 +161,29 @@ def layouts():
     tell("gaps")
 
 
+def windows():
+    """Ranks wait in the layer while another one waits in MPI for their windows."""
+    mine, one, before = (np.full(1, value, "i8") for value in (0, 1, -1))
+    window = MPI.Win.Create(mine, comm=world)
+    world.Barrier()
+    if rank == 0:
+        for target in range(size):
+            window.Lock(target)
+            window.Fetch_and_op(one, before, target)
+            window.Unlock(target)
+    world.Barrier()
+    if rank == 0:
+        window.Start(window.Get_group().Excl([0]))
+        window.Complete()
+    else:
+        window.Post(window.Get_group().Incl([0]))
+    world.Barrier()
+    ended = np.full(1, rank == 0 or window.Test(), "i8")
+    world.Allreduce(MPI.IN_PLACE, ended, MPI.MIN)
+    tell(mine[0], ended[0])
+    window.Free()
+
+
 def truncation():
     request = world.Isend(np.zeros(4), after)
     try:
