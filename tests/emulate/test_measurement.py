@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from numpy.lib.recfunctions import repack_fields
 
 from pse._abi.emulate import StepKind
 from pse.cli import main
@@ -26,9 +27,12 @@ from pse.emulate import (
     Stopped,
     find_nodes,
     find_pattern,
+    join_results,
+    loaded_ratios,
     measure,
     precision_of,
     read_configuration,
+    run_times,
 )
 from pse.emulate.job._phase_two import Emulation, measure_communication
 from pse.emulate.launches import _driver
@@ -86,6 +90,43 @@ def test_every_setting_has_its_cycles_together_and_alone(two):
     alone = {("halo alone", *key[1:]): count for key, count in halo.items()}
     noise = {("noise", 1024, 50.0): 4 * 2 * 6, ("noise alone", 1024, 50.0): 2 * 6}
     assert counts == halo | alone | noise
+
+
+def test_cycles_say_beside_what_they_ran(two):
+    frame = two.frame()
+    keys = ["launch", "application", "rank", "cycle", "size", "load"]
+    assert not frame.duplicated([*keys, "setting"]).any()
+    besides = [f"`halo` ({size}, {load} %)" for size in ("8 B", "2 KiB") for load in (20, 100)]
+    noise = frame[frame["application_name"] == "noise"]
+    assert noise.groupby("beside").size().to_dict() == dict.fromkeys(besides, 2 * 6)
+    assert {*frame[frame["application_name"] == "halo"]["beside"]} == {"`noise` (1 KiB, 50 %)"}
+    assert {*frame[frame["application_name"].str.endswith("alone")]["beside"]} == {""}
+
+
+def test_run_times_and_ratios_are_of_each_run_and_of_what_ran_beside_it(two):
+    alone = next(one for one in run_times(two) if one.name == "noise alone")
+    beside = [one for one in run_times(two) if one.name == "noise"]
+    assert [one.predicted for one in beside] == pytest.approx([alone.predicted] * 4)
+    assert len({one.beside for one in beside}) == 4
+    assert len([one for one in loaded_ratios(two) if one.name == "noise"]) == 4
+    assert {one.beside for one in run_times(two) if one.name != "noise"} == {""}
+
+
+def test_results_of_old_which_do_not_say_what_ran_beside_are_read(two, tmp_path):
+    path = two.save(tmp_path / "old.ace")
+    names = [name for name in CYCLE.names if name != "setting"]
+    np.save(path / "cycles.npy", repack_fields(two.cycles[names]))
+    facts = {key: value for key, value in two.metadata.items() if key != "settings"}
+    (path / "metadata.json").write_text(json.dumps({"version": 1, **facts}))
+    old = Results.load(path)
+    assert {*old.frame()["setting"]} == {-1}
+    noise, alone = (
+        next(one for one in run_times(old) if one.name == name) for name in ("noise", "noise alone")
+    )
+    assert noise.predicted == pytest.approx(alone.predicted)
+    # What is added says it.
+    both = join_results([old, two])
+    assert len([one for one in run_times(both) if one.name == "noise"]) == 5
 
 
 def test_compute_times_follow_from_load_and_predicted_communication(two):

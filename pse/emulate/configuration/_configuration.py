@@ -216,6 +216,18 @@ class Configuration:
             return listed
         return listed + [{**one, "name": alone_name(one["name"]), "alone": one["name"]} for one in listed]
 
+    def setting_facts(self) -> list[dict[str, Any]]:
+        """Give what results say of each setting: their applications by index in `application_facts`."""
+        return [
+            {
+                "parts": [
+                    {"application": number + len(self.applications) * one.alone, "size": size, "load": load}
+                    for number, size, load in one.parts
+                ]
+            }
+            for one in self.settings()
+        ]
+
     def to_json(self) -> dict[str, Any]:
         """Give what JSON can say."""
         return asdict(self)

@@ -170,6 +170,7 @@ def _phase_two(
     found = [np.zeros(0, CYCLE)]
     for number in random.permutation(len(settings)):
         rows = run_setting(settings[number], mine, emulation, world, Others(world, *sides))
+        rows["setting"] = number
         rows["application"] = _row_of(configuration, settings[number], mine)
         found.append(rows)
     return np.concatenate(found)
@@ -194,6 +195,7 @@ def _facts(
     facts = configuration.application_facts()
     return {
         "applications": [{**one, **where} for one, where in zip(facts, cycle(places), strict=False)],
+        "settings": configuration.setting_facts(),
         "configuration": {**configuration.to_json(), "source": os.path.basename(configuration.source)},
         "seed": configuration.seed,
         "hosts": nodes.names,

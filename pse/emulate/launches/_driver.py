@@ -324,7 +324,8 @@ def join_results(parts: Sequence[Results]) -> Results:
         launches += [{**known.get(own, {}), "launch": number} for own, number in numbers.items()]
         cycles.append(_renumbered(part.cycles, numbers))
         exchanges.append(_renumbered(part.exchanges, numbers))
-    metadata = {**parts[0].metadata, "launches": launches}
+    added = next((one.metadata for one in parts if "settings" in one.metadata), {})
+    metadata = {**added, **parts[0].metadata, "launches": launches}  # Results of old have no settings.
     return Results(np.concatenate(cycles), np.concatenate(exchanges), metadata)
 
 

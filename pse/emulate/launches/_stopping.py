@@ -11,9 +11,10 @@ from pse.emulate.statistics._bootstrap import LEAST_LAUNCHES, draw_launches, per
 def launch_medians(cycles: NDArray[np.void]) -> NDArray[np.float64]:
     """Give the median cycle of each setting in each launch: seconds, of shape (launches, settings).
 
-    A setting is an application with a size and a load; computing and communicating count, barriers don't.
+    A setting is an application with a size and a load, beside the same others; computing and communicating
+    count, barriers don't.
     """
-    keys, settings = np.unique(cycles[["application", "size", "load"]], return_inverse=True)
+    keys, settings = np.unique(cycles[["application", "size", "load", "setting"]], return_inverse=True)
     launches, order = np.unique(cycles["launch"], return_inverse=True)
     values = cycles["compute"] + cycles["communication"]
     found = np.full((len(launches), len(keys)), np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pse.emulate.model._loggp import LogGPParameter, loggp_parameters
 from pse.emulate.model._model import Model, Segment
@@ -123,26 +123,34 @@ def result_tables(results: Results, by: str = "application") -> Iterator[TextTab
     """Give run times as predicted and measured, dispersion, and applications beside others."""
     if not len(results.cycles):
         return
-    yield TextTable(
-        "run time, without barriers",
-        _RUN_TIME_HEADINGS,
-        tuple(map(_run_time_row, run_times(results))),
+    times = run_times(results)
+    yield _with_beside(
+        TextTable("run time, without barriers", _RUN_TIME_HEADINGS, tuple(map(_run_time_row, times))), times
     )
     found = summaries(results, by, ("communication", "barrier", "compute"))
     rank = ("rank",) if by == "rank" else ()
-    yield TextTable(
-        "dispersion",
-        (by if by == "pattern" else "application", *rank, *_DISPERSION_HEADINGS),
-        tuple(_summary_row(one) for one in found),
-    )
+    headings = (by if by == "pattern" else "application", *rank, *_DISPERSION_HEADINGS)
+    yield _with_beside(TextTable("dispersion", headings, tuple(map(_summary_row, found))), found)
     if loggp := loggp_parameters(results):
         yield loggp_table(loggp)
     if any(one.get("alone") for one in results.metadata.get("applications", ())):
         yield loaded_table(loaded_ratios(results))
 
 
-def loaded_table(found: Iterable[Loaded]) -> TextTable:
+def _with_beside(table: TextTable, found: Sequence[RunTime | Summary | Loaded]) -> TextTable:
+    """Add a column behind the names for what else ran, where that was now this, now that."""
+    if not any(one.beside for one in found):
+        return table
+    rows = tuple(
+        (row[0], one.beside or MISSING, *row[1:]) for row, one in zip(table.rows, found, strict=True)
+    )
+    headings = (table.headings[0], "beside", *table.headings[1:])
+    return replace(table, headings=headings, rows=rows, names=2)
+
+
+def loaded_table(ratios: Iterable[Loaded]) -> TextTable:
     """Give how much longer communication takes beside other applications than alone."""
+    found = list(ratios)
     rows = (
         (
             one.name,
@@ -156,7 +164,8 @@ def loaded_table(found: Iterable[Loaded]) -> TextTable:
         for one in found
     )
     headings = ("application", "size", "load", "mean", "95 % interval", "99th percentile", "95 % interval")
-    return TextTable("communication beside other applications over alone", headings, tuple(rows))
+    title = "communication beside other applications over alone"
+    return _with_beside(TextTable(title, headings, tuple(rows)), found)
 
 
 def comparison_table(found: Comparison, top: int) -> TextTable:

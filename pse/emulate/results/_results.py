@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from pse.errors import UsageError
 from pse.files import draft_directory, explained, require_directory
-from pse.text import list_text
+from pse.text import list_text, size_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,12 +32,18 @@ CYCLE: Final = np.dtype(
     [
         *((name, "i4") for name in ("launch", "application", "rank", "cycle")),
         ("size", "i8"),
-        *((name, "f8") for name in ("load", "start", "calculated", "compute")),
+        ("load", "f8"),
+        ("setting", "i8"),
+        *((name, "f8") for name in ("start", "calculated", "compute")),
         *((name, "f8") for name in ("communication", "barrier", "predicted")),
     ]
 )
 """A cycle of one rank.  `application` is an index of the metadata's applications, `rank` counts from 0 in
-each of them, `size` is bytes, `load` percent; all times are seconds, `start` since the launch's begin."""
+each of them, `size` is bytes, `load` percent, `setting` an index of the metadata's settings, which say what
+ran at once (-1: results of old don't say it); all times are seconds, `start` since the launch's begin."""
+
+_WITHOUT_SETTING = np.dtype([(name, CYCLE[name]) for name in CYCLE.names or () if name != "setting"])
+_PART: Final = frozenset({"application", "size", "load"})
 
 EXCHANGE: Final = np.dtype(
     [
@@ -73,7 +80,8 @@ class Results:
         Phase one, `EXCHANGE`\\[n].
     metadata : mapping of str to value
         What JSON can say: ``applications`` is a list of objects with ``name``, ``pattern``, ``ranks`` and
-        so on, and there are host, MPI, cores, date, configuration and seeds.
+        so on, ``settings`` one of what ran at once: ``parts``, each an ``application`` (an index) with
+        ``size`` and ``load``; and there are host, MPI, cores, date, configuration and seeds.
 
     Raises
     ------
@@ -138,14 +146,50 @@ class Results:
         Returns
         -------
         pandas.DataFrame
-            A row for each cycle and rank: the columns of `CYCLE`, and ``application_name``.
+            A row for each cycle and rank: the columns of `CYCLE`, ``application_name``, and ``beside``:
+            what else ran at once.
         """
         import pandas as pd
 
         frame = pd.DataFrame({name: self.cycles[name] for name in CYCLE.names or ()})
         names = dict(enumerate(one.get("name") for one in self.metadata.get("applications", ())))
         frame.insert(2, "application_name", frame["application"].map(names))
+        texts, numbers = self.beside()
+        frame.insert(list(frame).index("setting") + 1, "beside", np.array(texts, object)[numbers])
         return frame
+
+    def beside(self, *, ambiguous: bool = False) -> tuple[list[str], NDArray[np.int64]]:
+        """Give what ran beside the application of each row.
+
+        Parameters
+        ----------
+        ambiguous : bool, default False
+            Whether to say it only where the same application ran at the same size and load beside several.
+
+        Returns
+        -------
+        tuple of (list of str, numpy.ndarray)
+            Texts, of which the first is empty, and the number of one for each of the cycles.
+
+        Examples
+        --------
+        >>> texts, numbers = pse.ace.Results.load("run.ace").beside()
+        >>> texts, int(numbers[0])
+        ([''], 0)
+        """
+        settings = [one["parts"] for one in self.metadata.get("settings", ())]
+        known = [str(one.get("name")) for one in self.metadata.get("applications", ())]
+        counts = Counter(tuple(part.values()) for parts in settings for part in parts)
+        texts = {"": 0}
+        # The last column is for -1: what results don't say.
+        table = np.zeros((int(self.cycles["application"].max(initial=-1)) + 1, len(settings) + 1), np.int64)
+        for place, parts in enumerate(settings):
+            for part in parts:
+                if part["application"] < len(table) and (not ambiguous or counts[tuple(part.values())] > 1):
+                    text = list_text(_part_text(one, known) for one in parts if one is not part)
+                    table[part["application"], place] = texts.setdefault(text, len(texts))
+        column = np.where(self.cycles["setting"] < len(settings), self.cycles["setting"], -1)
+        return list(texts), table[self.cycles["application"], column]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a directory with both tables and the metadata; it replaces results of the same name.
@@ -226,7 +270,7 @@ class Results:
                 f"the results in {directory} are damaged: {problem}", help="measure again with `pse ace run`"
             )
         try:
-            return cls(tables[0], tables[1], metadata)
+            return cls(_with_settings(tables[0]), tables[1], metadata)
         except TypeError as error:
             raise ResultsError(
                 f"the results in {directory} can't be read: {error}",
@@ -243,17 +287,38 @@ def _read_table(path: Path) -> NDArray[Any]:
         return np.asarray(npy.read_array(file, allow_pickle=False))
 
 
+def _with_settings(cycles: NDArray[Any]) -> NDArray[Any]:
+    """Give cycles of old, which don't say what ran at once, the column for it."""
+    if cycles.dtype != _WITHOUT_SETTING:
+        return cycles
+    found = np.zeros(len(cycles), CYCLE)
+    for name in _WITHOUT_SETTING.names or ():
+        found[name] = cycles[name]
+    found["setting"] = -1
+    return found
+
+
+def _part_text(part: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Say which application ran, and how."""
+    number = part["application"]
+    name = names[number] if number < len(names) else f"application {number}"
+    return f"`{name}` ({size_text(part['size'], zeros=False)}, {part['load']:g} %)"
+
+
 def _problem(tables: Sequence[NDArray[Any]], metadata: Mapping[str, Any]) -> str | None:
     """Say what results can't have, whoever wrote them; None if all is well."""
-    for name, known in (("applications", "name"), ("launches", "launch")):
+    for name, known in (("applications", "name"), ("launches", "launch"), ("settings", "parts")):
         listed = metadata.get(name, [])
         if not isinstance(listed, list) or not all(isinstance(one, dict) and known in one for one in listed):
             return f"{name} of the metadata is not a list of objects with the key {known}"
+    for one in metadata.get("settings", []):
+        if not isinstance(one["parts"], list) or not all(map(_is_part, one["parts"])):
+            return "settings of the metadata have parts that are no application with size and load"
     for name, table in zip(("cycles", "exchanges"), tables, strict=True):
         if table.ndim != 1:
             return f"{name}.npy has {table.ndim} dimensions instead of one"
     cycles = tables[0]
-    if cycles.dtype != CYCLE or not len(cycles):
+    if cycles.dtype not in (CYCLE, _WITHOUT_SETTING) or not len(cycles):
         return None
     most = len(metadata.get("applications", [])) or _MOST_APPLICATIONS
     for name, limit in (("application", most), ("rank", np.inf), ("size", np.inf)):
@@ -261,6 +326,15 @@ def _problem(tables: Sequence[NDArray[Any]], metadata: Mapping[str, Any]) -> str
         if len(wrong):
             return f"cycles.npy has a row with the {name} {wrong[0]}"
     return None if np.isfinite(cycles["load"]).all() else "cycles.npy has a load that is not a number"
+
+
+def _is_part(part: Any) -> bool:
+    return (
+        isinstance(part, dict)
+        and part.keys() == _PART
+        and all(isinstance(value, int | float) and value >= 0 for value in part.values())
+        and isinstance(part["application"], int)
+    )
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

@@ -21,8 +21,8 @@ from pse.emulate.statistics._bootstrap import (
     percentile_interval,
 )
 from pse.emulate.statistics._groups import exchange_classes, groups, pivot
-from pse.emulate.statistics._prediction import by_setting
-from pse.emulate.statistics._summary import times
+from pse.emulate.statistics._prediction import Key, by_setting
+from pse.emulate.statistics._summary import beside_text, times
 from pse.errors import UsageError
 from pse.text import change_text, count_text, size_text
 
@@ -225,9 +225,9 @@ def _paired(first: dict[tuple[str, str], Floats], second: dict[tuple[str, str], 
                 yield _Pair(*key, np.log(sides[0]), np.log(sides[1]))
 
 
-def _quantities(key: tuple[str, int, float], rows: NDArray[np.void]) -> dict[tuple[str, str], Floats]:
+def _quantities(key: Key, rows: NDArray[np.void]) -> dict[tuple[str, str], Floats]:
     """Give a number per launch of each quantity of an application."""
-    where = f"`{key[0]}`, {size_text(key[1], zeros=False)}, load {key[2]:g} %"
+    where = f"`{key[0]}`, {size_text(key[1], zeros=False)}, load {key[2]:g} %" + beside_text(key[3])
     launched = [own for _, own in groups(rows, "launch")]
     communicated = [times(own, "communication") for own in launched]
     found = {

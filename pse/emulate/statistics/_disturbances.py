@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +13,14 @@ from pse.emulate.results._results import Results
 from pse.emulate.statistics._bootstrap import LEAST_LAUNCHES, Floats, student_quantile
 from pse.emulate.statistics._groups import exchange_classes, groups, pivot
 from pse.emulate.statistics._series import find_changes, find_period
-from pse.emulate.statistics._summary import application_names, require_cycles, times
+from pse.emulate.statistics._summary import application_names, beside_numbered, beside_text, times
 from pse.text import count_text, list_text, ranges_text, size_text, time_text
 
 SLOW = 1.15
 """A link or rank is slow if it surely takes so many times what others take."""
 SLOW_ONCE = 1.5
 """The same where there are too few launches to be sure."""
+_SETTING = ["size", "load", "setting"]
 CHANGED = 1.2
 """Changes of level by less than this factor are not named."""
 
@@ -93,10 +94,10 @@ def disturbances(results: Results) -> tuple[Disturbance, ...]:
     """
     found = list(_slow_links(results.exchanges)) if len(results.exchanges) else []
     if len(results.cycles) or not len(results.exchanges):
-        table, names = require_cycles(results), application_names(results)
+        (table, texts), names = beside_numbered(results), application_names(results)
         for (application,), rows in groups(table, "application"):
             name = f"`{names[application]}`"
-            found += [*_slow_ranks(name, rows), *_periods(name, rows), *_changes(name, rows)]
+            found += [*_slow_ranks(name, rows), *_periods(name, rows), *_changes(name, rows, texts)]
     return tuple(found)
 
 
@@ -155,9 +156,9 @@ def _slow(factors: Floats) -> Iterator[tuple[int, float, str]]:
 
 def _slow_ranks(name: str, rows: NDArray[np.void]) -> Iterator[Disturbance]:
     """Name ranks whose communication takes longer than that of others at the same size and load."""
-    settings = np.unique(rows[["size", "load"]])
+    settings = np.unique(rows[_SETTING])
     numbered = rows.copy()
-    numbered["size"] = np.searchsorted(settings, rows[["size", "load"]])
+    numbered["size"] = np.searchsorted(settings, rows[_SETTING])
     (launches, ranks, _), cells = pivot(numbered, ("launch", "rank", "size"), "communication")
     if len(ranks) < 3:
         return
@@ -201,20 +202,20 @@ def _excess(rows: NDArray[np.void]) -> Floats:
     """Give communication times in order, each less the median at its size and load, plus that of all."""
     ordered = rows[np.argsort(rows["start"], kind="stable")]
     found = ordered["communication"].copy()
-    settings, which = np.unique(ordered[["size", "load"]], return_inverse=True)
+    settings, which = np.unique(ordered[_SETTING], return_inverse=True)
     for place in range(len(settings)):
         found[which == place] -= np.median(found[which == place])
     return np.asarray(found + np.median(ordered["communication"]))
 
 
-def _changes(name: str, rows: NDArray[np.void]) -> Iterator[Disturbance]:
+def _changes(name: str, rows: NDArray[np.void], texts: Sequence[str]) -> Iterator[Disturbance]:
     """Name launches and cycles from which on communication takes longer or shorter, with the ranks."""
     found = []
-    for (launch, _, size, rank), own in groups(rows, "launch", "load", "size", "rank"):
+    for (launch, _, size, beside, rank), own in groups(rows, "launch", "load", "size", "setting", "rank"):
         ordered = own[np.argsort(own["cycle"], kind="stable")]
         for change in find_changes(times(ordered, "communication")):
             if change.before > 0 and not 1 / CHANGED < change.after / change.before < CHANGED:
-                setting = (launch, size, float(own["load"][0]))
+                setting = (launch, size, float(own["load"][0]), texts[beside])
                 found.append((setting, int(ordered["cycle"][change.cycle]), rank, len(own), change))
     found.sort(key=lambda one: one[:3])
     while found:
@@ -235,7 +236,7 @@ def _changes(name: str, rows: NDArray[np.void]) -> Iterator[Disturbance]:
         what = (
             f"communication {'rises' if rises else 'falls'} from {time_text(1e9 * before)} to"
             f" {time_text(1e9 * after)} at cycle {cycle} of launch {setting[0]}"
-            f" ({size_text(setting[1], zeros=False)}, load {setting[2]:g} %)"
+            f" ({size_text(setting[1], zeros=False)}, load {setting[2]:g} %{beside_text(setting[3])})"
         )
         yield Disturbance(
             "change", _ranks_text(ranks, name), what, (setting[0],), tuple(ranks), after / before, cycle

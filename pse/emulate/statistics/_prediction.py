@@ -18,9 +18,12 @@ from pse.emulate.statistics._bootstrap import (
     percentile_interval,
 )
 from pse.emulate.statistics._groups import groups
-from pse.emulate.statistics._summary import application_names, require_cycles, times
+from pse.emulate.statistics._summary import application_names, beside_numbered, times
 from pse.errors import UsageError
 from pse.text import list_text
+
+Key = tuple[str, int, float, str]
+"""An application's name, size and load, and what ran beside it, where that was now this, now that."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,14 @@ class RunTime:
         How many it has.
     size : int
         Of messages, bytes.
+    beside : str
+        What else ran, where that was now this, now that; empty elsewhere.
     load, achieved, typical : float
         Communication load, percent: asked for, communication's share of compute and communication, and the
         same of their medians, which rare late messages don't change.
     predicted, measured, barrier : float
         Seconds: the sum of all cycles as predicted and as measured, without barriers, and of barriers; means
-        over ranks and launches.
+        over ranks and launches, and over runs, if a launch ran it several times.
     error : float
         ``measured / predicted - 1``, the median over launches.
     error_interval : tuple of (float, float), optional
@@ -65,6 +70,7 @@ class RunTime:
     ranks: int
     size: int
     load: float
+    beside: str
     achieved: float
     typical: float
     predicted: float
@@ -88,6 +94,8 @@ class Loaded:
         Of messages, bytes.
     load : float
         Communication load asked for, percent.
+    beside : str
+        What else ran, where that was now this, now that; empty elsewhere.
     mean, tail : float
         Ratio of means, and of 99th percentiles.
     mean_interval, tail_interval : tuple of (float, float), optional
@@ -107,6 +115,7 @@ class Loaded:
     name: str
     size: int
     load: float
+    beside: str
     mean: float
     tail: float
     mean_interval: Interval
@@ -126,7 +135,7 @@ def run_times(results: Results, *, seed: int = 0) -> list[RunTime]:
     Returns
     -------
     list of RunTime
-        By application, load and size.
+        By application, load, size and what ran beside it.
 
     Raises
     ------
@@ -143,18 +152,15 @@ def run_times(results: Results, *, seed: int = 0) -> list[RunTime]:
     >>> round(found.error, 6), round(found.achieved, 6)
     (-0.2, 25.0)
     """
-    table, names = require_cycles(results), application_names(results)
-    return [
-        _run_time(names[keys[0]], rows, seed) for keys, rows in groups(table, "application", "load", "size")
-    ]
+    return [_run_time(key, rows, seed) for key, rows in by_setting(results).items()]
 
 
-def _run_time(name: str, rows: NDArray[np.void], seed: int) -> RunTime:
+def _run_time(key: Key, rows: NDArray[np.void], seed: int) -> RunTime:
     ranks = len(np.unique(rows["rank"]))
     sums = np.array(
         [
             [
-                own[column].sum() / ranks
+                own[column].sum() / _runs(own)
                 for column in ("compute", "communication", "barrier", "predicted", "calculated")
             ]
             for _, own in groups(rows, "launch")
@@ -163,7 +169,8 @@ def _run_time(name: str, rows: NDArray[np.void], seed: int) -> RunTime:
     compute, communication, barrier, predicted, calculated = sums.T
     errors = _share(compute + communication, predicted) - 1
     return RunTime(
-        name=name,
+        name=key[0],
+        beside=key[3],
         ranks=ranks,
         size=int(rows["size"][0]),
         load=float(rows["load"][0]),
@@ -177,6 +184,11 @@ def _run_time(name: str, rows: NDArray[np.void], seed: int) -> RunTime:
         compute_error=float(np.median(_share(compute, calculated) - 1)),
         launches=len(sums),
     )
+
+
+def _runs(rows: NDArray[np.void]) -> int:
+    """Say of how many runs these cycles of a launch are: one for each rank, and each setting."""
+    return int(np.count_nonzero(rows["cycle"] == rows["cycle"].min()))
 
 
 def _typical_share(rows: NDArray[np.void]) -> float:
@@ -205,7 +217,7 @@ def loaded_ratios(together: Results, alone: Results | None = None, *, seed: int 
     Returns
     -------
     list of Loaded
-        For each application, load and size that both have.
+        For each application, load and size that both have, and for all that ran beside it.
 
     Raises
     ------
@@ -225,18 +237,19 @@ def loaded_ratios(together: Results, alone: Results | None = None, *, seed: int 
     listed = together.metadata.get("applications", ())
     known = {str(one["name"]): str(one["alone"]) for one in listed if one.get("alone")}
     sides = [by_setting(together), {} if alone is None else by_setting(alone)]
-    if alone is not None and sides[0].keys().isdisjoint(sides[1]):
+    if alone is not None and {key[:3] for key in sides[0]}.isdisjoint(key[:3] for key in sides[1]):
         raise _nothing_in_common(sides)
     for key in [key for key in sides[0] if key[0] in known]:
         rows = sides[0].pop(key)
         sides[1].setdefault((known[key[0]], *key[1:]), rows)
-    common = [key for key in sides[0] if key in sides[1]]
-    if not common:
+    pairs = {key: sides[1].get(key, sides[1].get((*key[:3], ""))) for key in sides[0]}
+    found = [_loaded(key, sides[0][key], rows, seed) for key, rows in pairs.items() if rows is not None]
+    if not found:
         raise _nothing_in_common(sides)
-    return [_loaded(key, sides[0][key], sides[1][key], seed) for key in common]
+    return found
 
 
-def _nothing_in_common(sides: Iterable[Iterable[tuple[str, int, float]]]) -> UsageError:
+def _nothing_in_common(sides: Iterable[Iterable[Key]]) -> UsageError:
     names = [list_text(sorted({f"`{key[0]}`" for key in side})) or "none" for side in sides]
     return UsageError(
         "there is no application that ran beside others and alone at the same size and load: beside"
@@ -245,18 +258,16 @@ def _nothing_in_common(sides: Iterable[Iterable[tuple[str, int, float]]]) -> Usa
     )
 
 
-def by_setting(results: Results) -> dict[tuple[str, int, float], NDArray[np.void]]:
-    """Give the rows of each application, size and load, in the order of loads and sizes."""
-    table, names = require_cycles(results), application_names(results)
+def by_setting(results: Results) -> dict[Key, NDArray[np.void]]:
+    """Give the rows of each application, size, load and what ran beside, in order of loads and sizes."""
+    (table, texts), names = beside_numbered(results), application_names(results)
     return {
-        (names[keys[0]], keys[2], float(rows["load"][0])): rows
-        for keys, rows in groups(table, "application", "load", "size")
+        (names[keys[0]], keys[2], float(rows["load"][0]), texts[keys[3]]): rows
+        for keys, rows in groups(table, "application", "load", "size", "setting")
     }
 
 
-def _loaded(
-    key: tuple[str, int, float], together: NDArray[np.void], alone: NDArray[np.void], seed: int
-) -> Loaded:
+def _loaded(key: Key, together: NDArray[np.void], alone: NDArray[np.void], seed: int) -> Loaded:
     found = [
         [
             (own.mean(), np.quantile(own, 0.99))

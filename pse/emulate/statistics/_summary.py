@@ -36,6 +36,8 @@ class Summary:
         Of messages, bytes.
     load : float
         Communication load asked for, percent.
+    beside : str
+        What else ran, where that was now this, now that; empty elsewhere.
     metric : str
         One of ``compute``, ``communication``, ``barrier``, ``cycle``.
     count, launches : int
@@ -66,6 +68,7 @@ class Summary:
     rank: int | None
     size: int
     load: float
+    beside: str
     metric: str
     count: int
     launches: int
@@ -99,7 +102,7 @@ def summaries(
     Returns
     -------
     list of Summary
-        By application, load, size, rank and metric.
+        By application, load, size, what ran beside it, rank and metric.
 
     Raises
     ------
@@ -122,15 +125,14 @@ def summaries(
                 f"there is no {word!r} to summarize",
                 help=did_you_mean(word, known) or f"there are {', '.join(known)}",
             )
-    table = require_cycles(results)
-    names = application_names(results)
+    (table, texts), names = beside_numbered(results), application_names(results)
     if by == "pattern":
         names, table = _by_pattern(results, table)
-    columns = ("application", "load", "size", *(("rank",) if by == "rank" else ()))
+    columns = ("application", "load", "size", "setting", *(("rank",) if by == "rank" else ()))
     found = []
     for keys, rows in groups(table, *columns):
-        rank = keys[3] if by == "rank" else None
-        place = (names[keys[0]], rank, keys[2], float(rows["load"][0]))
+        rank = keys[4] if by == "rank" else None
+        place = (names[keys[0]], rank, keys[2], float(rows["load"][0]), texts[keys[3]])
         found += [Summary(*place, metric, **_numbers(rows, metric, seed)) for metric in metrics]
     return found
 
@@ -152,6 +154,21 @@ def require_cycles(results: Results) -> NDArray[np.void]:
                 help="the file of results is damaged: measure again with `pse ace run`",
             )
     return table
+
+
+def beside_numbered(results: Results) -> tuple[NDArray[np.void], list[str]]:
+    """Give the cycles with the number of a text in place of their setting: what ran beside them.
+
+    The text is empty where an application had always the same others beside it.
+    """
+    table = require_cycles(results).copy()
+    texts, table["setting"] = results.beside(ambiguous=True)
+    return table, texts
+
+
+def beside_text(text: str) -> str:
+    """Say behind a setting what ran beside it, if that was now this, now that."""
+    return f", beside {text}" if text else ""
 
 
 def application_names(results: Results) -> list[str]:

@@ -69,8 +69,9 @@ def _rows(results: Sequence[Results]) -> list[tuple[str, Summary]]:
         for one in summaries(own, metrics=METRICS):
             application = known.get(one.name, {})
             first = application.get("alone") or one.name
-            order = (first, one.size, one.load, names.get(first, first), one.name != first)
+            order = (first, one.size, one.load, names.get(first, first), one.name != first, one.beside)
             name = f"{names.get(one.name, one.name)}, {setting(application, one.size, one.load)}"
+            name += f", beside {one.beside}" * bool(one.beside)
             found.append((order, name, one))
     return [(name, one) for _, name, one in sorted(found, key=lambda row: row[0])]
 
