@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi_environment.h"
 #include "faults.h"
 #include "signal_safe_text.h"
 
@@ -30,7 +31,7 @@ _Noreturn void pse_faults_leave(const pse_faults_reporter *reporter, int code)
     pse_faults_text words = {.length = 0};
     if (reporter->pmi >= 0) {
         /* What MPI_Abort says to its process manager (PMI-1), without MPI. */
-        pse_faults_text_add(&words, "cmd=abort exitcode=");
+        pse_faults_text_add(&words, PSE_PMI_ABORT);
         pse_faults_text_add_number(&words, code);
         pse_faults_text_add(&words, "\n");
         pse_faults_text_write(&words, reporter->pmi, false);

@@ -13,6 +13,7 @@ LOCAL_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")  # How 
 LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")  # What the launchers are called.
 # MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1.
 HYDRA_VARIABLES = ("HYDI_CONTROL_FD", "PMI_HOSTNAME", "I_MPI_HYDRA_UUID")
+PMI_ABORT = "cmd=abort exitcode="  # The command by which its job is ended; the exit code follows.
 METAHOST_VARIABLE = "PSE_METAHOST"  # The machine that a host belongs to.
 TRACE_VARIABLE = "PSE_TRACE_DIRECTORY"  # Where the tool `trace` writes unless it is told.
 TOOLS_VARIABLE = "PSE_TOOLS"  # The file that says which tools are stacked.

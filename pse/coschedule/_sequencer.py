@@ -8,7 +8,6 @@ is sequential consistency (Attiya and Welch, Sequential consistency versus linea
 """
 
 import threading
-import time
 from collections import deque
 from collections.abc import Sequence
 from enum import IntEnum
@@ -84,7 +83,7 @@ class _Operation:
         return True
 
 
-def _receive(comm: MPI.Intracomm, tag: int, backoff: Backoff) -> tuple[NDArray[np.uint8], int] | None:
+def _receive(comm: MPI.Intracomm, tag: int) -> tuple[NDArray[np.uint8], int] | None:
     """Take the next message, if there is one, and say who sent it."""
     status = MPI.Status()
     found = comm.Improbe(MPI.ANY_SOURCE, tag, status)
@@ -92,7 +91,7 @@ def _receive(comm: MPI.Intracomm, tag: int, backoff: Backoff) -> tuple[NDArray[n
         return None
     message = np.empty(status.Get_count(MPI.BYTE), np.uint8)
     request = found.Irecv([message, MPI.BYTE])
-    backoff.sleep_until(request.Test)
+    Backoff().sleep_until(request.Test)
     return message, status.Get_source()
 
 
@@ -122,15 +121,14 @@ class _Server:
         self._thread.join()
 
     def _run(self) -> None:
-        backoff = Backoff()
         while not self._ended:
-            found = _receive(self._comm, _REQUEST if self._comm.rank == 0 else _WORK, backoff)
-            if found is None:
-                time.sleep(backoff.seconds)
-                backoff.lengthen()
-            else:
-                self._serves(_Operation(found[0]), found[1])
-                backoff.reset()
+            Backoff().sleep_until(lambda: self._ended or self._serve_next())
+
+    def _serve_next(self) -> bool:
+        found = _receive(self._comm, _REQUEST if self._comm.rank == 0 else _WORK)
+        if found is not None:
+            self._serves(_Operation(found[0]), found[1])
+        return found is not None
 
     def _answer(self, operation: _Operation, source: int) -> None:
         step = _Step(operation["step"])

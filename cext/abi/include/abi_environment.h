@@ -18,6 +18,9 @@
 
 /* MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1. */
 #define PSE_HYDRA_VARIABLES "HYDI_CONTROL_FD", "PMI_HOSTNAME", "I_MPI_HYDRA_UUID"
+
+/* The command by which its job is ended; the exit code follows. */
+#define PSE_PMI_ABORT "cmd=abort exitcode="
 #define PSE_METAHOST_VARIABLE "PSE_METAHOST" /* The machine that a host belongs to. */
 #define PSE_TRACE_VARIABLE "PSE_TRACE_DIRECTORY" /* Where the tool `trace` writes unless it is told. */
 #define PSE_TOOLS_VARIABLE "PSE_TOOLS" /* The file that says which tools are stacked. */

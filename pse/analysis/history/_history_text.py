@@ -42,13 +42,13 @@ def tph_history_text(history: TphHistory) -> Iterator[str]:
     came into being at 0.015000 s on rank 0, at 0.015000 s on the last of 2
     3 module calls, 14.0 ms; 2 hand-overs: 8.00 KiB by descriptor, 0 B moved
     <BLANKLINE>
-           time  where                       what
-       0.015000  rank 0 (root · thread_A)    load (line 5): 4.00 ms, CPU 50 %
-                                             waited for image 4.00 ms
+             time  where                       what
+       0.015000 s  rank 0 (root · thread_A)    load (line 5): 4.00 ms, CPU 50 %
+                                               waited for image 4.00 ms
     """
     yield from _head(history)
     yield ""
-    yield f"{'time':>11}  {'where':<{WIDTH}}  what"
+    yield f"{'time':>13}  {'where':<{WIDTH}}  what"
     for step in history.steps:
         yield from _step(step)
     if history.left_out:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._streams import Streams
 from pse.trace import NONE
 from pse.trace.format import Array
-from pse.trace.query import match_keys
+from pse.trace.query import match_keys, pack_keys
 
 KIND = ("communicator", "sender", "receiver", "tag")
 SEND_DTYPE = np.dtype(
@@ -89,8 +88,9 @@ def match_ends(sends: Columns, receives: Columns, communicators: Array) -> tuple
     columns = [[sends[name] for name in KIND[1:]], [receives[name] for name in KIND[1:]]]
     columns[0].insert(0, communicators)
     columns[1].insert(0, receives["communicator"])
+    keys, _ = pack_keys(columns[0], columns[1], (len(sends), len(receives)))
     rows, ordered = [], []
-    for kind, key, order in zip(columns, _keys(columns), (None, receives["order"]), strict=True):
+    for kind, key, order in zip(columns, keys, (None, receives["order"]), strict=True):
         kept = np.flatnonzero((kind[0] != NONE) & (kind[1] != NONE) & (kind[2] != NONE))
         own = kept[_in_order(key[kept], None if order is None else order[kept])]
         rows.append(own)
@@ -99,24 +99,6 @@ def match_ends(sends: Columns, receives: Columns, communicators: Array) -> tuple
         return rows[0], rows[1]
     left, right = match_keys(*((key, _ordinals(key)) for key in ordered))
     return rows[0][left], rows[1][right]
-
-
-def _keys(columns: Sequence[Sequence[Array]]) -> list[Array]:
-    """What kind each message is, as one number, for sends and receives."""
-    keys = [np.zeros(len(kind[0]), "<u8") for kind in columns]
-    size = 1
-    for pair in zip(*columns, strict=True):
-        bound = 1 + max((int(column.max()) for column in pair if len(column)), default=0)
-        if size * bound >= 1 << 64:
-            size, keys = _fewer(keys)
-        keys = [key * np.uint64(bound) + column for key, column in zip(keys, pair, strict=True)]
-        size *= bound
-    return keys
-
-
-def _fewer(keys: list[Array]) -> tuple[int, list[Array]]:
-    values, places = np.unique(np.concatenate(keys), return_inverse=True)
-    return max(len(values), 1), np.split(places.astype("<u8"), [len(keys[0])])
 
 
 def _in_order(key: Array, order: Array | None) -> Array:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from pse.text import count_text
 
 MOST_DIMENSIONS = 3
@@ -58,19 +60,12 @@ def dimensions_problem(given: Any) -> str | None:
 
 def coordinates(rank: int, extents: tuple[int, ...]) -> tuple[int, ...]:
     """Give the place of a rank in a grid."""
-    found = []
-    for extent in reversed(extents):
-        rank, place = divmod(rank, extent)
-        found.append(place)
-    return tuple(reversed(found))
+    return tuple(map(int, np.unravel_index(rank, extents)))
 
 
 def rank_at(place: tuple[int, ...], extents: tuple[int, ...]) -> int:
     """Give the rank at a place of a grid."""
-    rank = 0
-    for coordinate, extent in zip(place, extents, strict=True):
-        rank = rank * extent + coordinate
-    return rank
+    return int(np.ravel_multi_index(place, extents))
 
 
 def neighbour(rank: int, extents: tuple[int, ...], axis: int, step: int, *, periodic: bool) -> int | None:

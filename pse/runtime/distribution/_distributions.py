@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from pse.errors import ProgramError
 from pse.language.types import Distribution, Expression, Pattern, Value, evaluate, render_expression
 from pse.runtime.distribution import _index_sets as index_sets, _user_distributions as user_distributions
@@ -106,11 +108,7 @@ def grid_of(distribution: Distribution, parts: int, grid: Sequence[int] | None) 
 
 def coordinates(index: int, counts: Sequence[int]) -> tuple[int, ...]:
     """Row-major coordinates of a partition in its grid."""
-    out = []
-    for count in reversed(counts):
-        index, place = divmod(index, count)
-        out.append(place)
-    return tuple(reversed(out))
+    return tuple(map(int, np.unravel_index(index, counts)))
 
 
 def _index_set(

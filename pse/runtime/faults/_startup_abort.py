@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
+from pse._abi.environment import PMI_ABORT
 from pse._abi.waiting import ABORT_MILLISECONDS, DRAIN_MILLISECONDS, ExitCode
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _end_others(code: int) -> None:
 
     proxy = proxy_descriptor()
     if proxy >= 0:
-        os.write(proxy, f"cmd=abort exitcode={code}\n".encode())
+        os.write(proxy, f"{PMI_ABORT}{code}\n".encode())
         time.sleep(ABORT_MILLISECONDS / 1e3)
     elif "mpi4py.MPI" in sys.modules:
         from mpi4py import MPI

@@ -1,4 +1,4 @@
-from ._key_matching import match_keys as match_keys
+from ._key_matching import match_keys as match_keys, pack_keys as pack_keys
 from ._message_consumers import NO_CALL as NO_CALL, message_consumers as message_consumers
 from ._messages import (
     MESSAGE_DTYPE as MESSAGE_DTYPE,

@@ -34,14 +34,7 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
     >>> match_keys((sends,), (receives,))
     (array([0, 2]), array([1, 0]))
     """
-    ways: list[Array] = [np.zeros(len(ends[0]), "<u8") for ends in (sends, receives)]
-    size = 1
-    for columns in zip(sends[:-1], receives[:-1], strict=True):
-        values, more = _few(columns, MOST_WAYS // size)
-        if size * more > MOST_WAYS:
-            ways, size = _few(ways, 0)
-        ways = [way * np.uint64(more) + value for way, value in zip(ways, values, strict=True)]
-        size *= more
+    ways, size = pack_keys(sends[:-1], receives[:-1], (len(sends[0]), len(receives[0])))
     out, back = (_in_order(way, ends[-1], size) for way, ends in zip(ways, (sends, receives), strict=True))
     least = min(len(sends[0]), len(receives[0]))
     left, right = np.empty(least, "<i8"), np.empty(least, "<i8")
@@ -50,6 +43,42 @@ def match_keys(sends: tuple[Array, ...], receives: tuple[Array, ...]) -> tuple[A
     partners[out[0][left[:found]]] = back[0][right[:found]]
     sent = np.flatnonzero(partners >= 0)
     return sent, partners[sent]
+
+
+def pack_keys(
+    sends: Sequence[Array], receives: Sequence[Array], rows: tuple[int, int]
+) -> tuple[list[Array], int]:
+    """Keys of several columns as one number each, equal and ordered as they are.
+
+    Parameters
+    ----------
+    sends, receives : sequences of arrays of unsigned integers, shape (rows,)
+        The columns of the keys of both tables; there may be none.
+    rows : (int, int)
+        How many keys each table has.
+
+    Returns
+    -------
+    keys : list of two arrays of uint64, shape (rows,)
+        Of sends and receives.
+    size : int
+        All keys are below it.
+
+    Examples
+    --------
+    >>> one, other = np.array([4, 5], "<u4"), np.array([0, 1], "<u4")
+    >>> pack_keys((one, other), (one[:1], other[:1]), (2, 1))
+    ([array([ 8, 11], dtype=uint64), array([8], dtype=uint64)], 12)
+    """
+    keys: list[Array] = [np.zeros(count, "<u8") for count in rows]
+    size = 1
+    for columns in zip(sends, receives, strict=True):
+        values, more = _few(columns, MOST_WAYS // size)
+        if size * more > MOST_WAYS:
+            keys, size = _few(keys, 0)
+        keys = [key * np.uint64(more) + value for key, value in zip(keys, values, strict=True)]
+        size *= more
+    return keys, size
 
 
 def ordinals(columns: Sequence[Array], times: Array | None = None) -> Array:

@@ -83,7 +83,7 @@ static void let_read(void)
  */
 static void end_job(void)
 {
-    static const char command[] = "cmd=abort exitcode=2\n";
+    static const char command[] = PSE_PMI_ABORT "2\n";
     static const char *const hydra[] = {PSE_HYDRA_VARIABLES, NULL};
     const char *proxy = getenv("PMI_FD");
     if (!proxy || !first_of(hydra))
