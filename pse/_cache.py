@@ -2,14 +2,15 @@
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
 import stat
 from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pse._locks import held, try_lock
 from pse.errors import RunError, UsageError
 
 _TITLES = {
@@ -104,13 +105,8 @@ def _unused(lock: Path) -> Iterator[bool]:
     if not lock.is_file():
         yield True
         return
-    with lock.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+    with lock.open("ab") as file:
+        yield try_lock(file)
 
 
 def _delete(entry: Path) -> None:
@@ -194,15 +190,9 @@ def _user(number: int) -> str:
         return f"user {number}"
 
 
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder in the cache; the system gives it back if this process is killed."""
+def locked(folder: Path) -> AbstractContextManager[None]:
+    """Hold the lock of a folder in the cache."""
     path = folder / _LOCK
     if path.is_dir():  # Nothing of ours makes a directory there.
         shutil.rmtree(path)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    return held(path)

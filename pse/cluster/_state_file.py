@@ -14,16 +14,16 @@ A record with an owner that is gone is left over too.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pse import _proc
+from pse import _locks, _proc
 from pse.cluster import _network as network
 from pse.cluster._cpu_quota import Share
 from pse.cluster._plan import Plan
@@ -158,13 +158,7 @@ def forget_broken() -> None:
             shutil.rmtree(entry.path, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def locked() -> Iterator[None]:
+def locked() -> AbstractContextManager[None]:
     """Keep all others from making and removing clusters; a kill ends it as well."""
     os.makedirs(TOP, exist_ok=True)
-    handle = os.open(os.path.join(TOP, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+    return _locks.held(os.path.join(TOP, "lock"), 0o600)

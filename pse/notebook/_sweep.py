@@ -7,8 +7,8 @@ room: `experiment` does the runs.
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import fcntl
 import hashlib
 import itertools
 import json
@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pse._locks import try_lock
 from pse.files import replace_file
 from pse.notebook._errors import NotebookError
 from pse.notebook._running import Job, chosen_processors
@@ -220,13 +221,10 @@ class Notes:
 
     def _lock(self) -> None:
         """Keep others out until the file is closed, in which way ever; file systems without locks don't."""
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            message = f"another experiment is writing its runs into {self.directory}"
-            raise NotebookError(message, help="wait for its end, or name another directory=…") from None
-        except OSError:
-            pass
+        with contextlib.suppress(OSError):
+            if not try_lock(self._file):
+                message = f"another experiment is writing its runs into {self.directory}"
+                raise NotebookError(message, help="wait for its end, or name another directory=…")
 
     def compare(self, described: Mapping[str, Any]) -> None:
         """Make sure that the runs are of what is described."""

@@ -7,11 +7,12 @@ have numbers, by which all ranks find the one that they write into together.
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from pse._locks import try_lock
 
 
 def draft_name(file: str, number: int) -> str:
@@ -44,8 +45,7 @@ def _claimed(file: str) -> tuple[int, int]:
             descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         except FileExistsError:
             continue
-        # Whoever cleans up may have locked it before its writer, and removes it.
-        if _lock(descriptor) is not False and _is_named(descriptor, draft):
+        if _is_ours(descriptor, draft):
             return number, descriptor
         os.close(descriptor)
     raise AssertionError("there is no end of numbers")
@@ -58,7 +58,7 @@ def _remove_abandoned(draft: str) -> None:
     except OSError:
         return
     try:
-        if _lock(descriptor) and _is_named(descriptor, draft):
+        if try_lock(descriptor) and _is_named(descriptor, draft):
             os.unlink(draft)
     except OSError:
         pass  # It is another user's, say, and stays.
@@ -66,15 +66,12 @@ def _remove_abandoned(draft: str) -> None:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool | None:
-    """Lock a file; False if another process has, None where the file system has no locks."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
+def _is_ours(descriptor: int, draft: str) -> bool:
+    """Lock a new draft; whoever cleans up may have locked it before, and removes it."""
+    with suppress(OSError):  # Not every file system has locks.
+        if not try_lock(descriptor):
+            return False
+    return _is_named(descriptor, draft)
 
 
 def _is_named(descriptor: int, path: str) -> bool:

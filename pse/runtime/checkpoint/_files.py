@@ -12,7 +12,6 @@ coscheduled programs.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import os
 import zipfile
@@ -22,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from pse._locks import try_lock
 from pse.errors import UsageError, system_help
 from pse.runtime.checkpoint._manifest import DATA, MANIFEST, FileNote, Saved, new_checksum
 from pse.runtime.supervise._backoff import Backoff
@@ -109,7 +109,7 @@ class Directory:
                 f"{self.title} {self.path}: {self._at(LOCK)} can't be opened for writing: {error.strerror}",
                 help=f"remove {self._at(LOCK)} if nothing else needs it, or name another directory",
             ) from None
-        if Backoff().sleep_until(lambda: _locked(descriptor), patience):
+        if Backoff().sleep_until(lambda: try_lock(descriptor), patience):
             return descriptor
         os.close(descriptor)
         raise UsageError(
@@ -217,14 +217,6 @@ class Directory:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 class _Summed(io.RawIOBase):
