@@ -372,7 +372,7 @@ def launched(tmp_path, monkeypatch):
         numbers.append(number)
         cycles = np.zeros(3, CYCLE)
         cycles["launch"], cycles["communication"] = number, 1e-6
-        facts = {"applications": configuration.application_facts(), "launches": [{"launch": number}]}
+        facts = {**configuration.facts(), "launches": [{"launch": number}]}
         return Results(cycles, np.zeros(0, EXCHANGE), facts)
 
     ends = []
@@ -413,6 +413,32 @@ def test_launches_that_are_appended_are_launches_of_their_own(launched):
     assert done.exit_code == 2
     assert "the earlier results are of the applications `pairwise-0`, not `other`" in done.stderr
     assert len(launched[0]) == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("alpha = 1e-6", "alpha = 3e-6", "alpha = 1e-06, not 3e-06"),
+        ("launches = 3", 'launches = 3\nwaits = "mpi"', 'waits = "auto", not "mpi"'),
+        ("beta = 0", "beta = 0\nsizes = [1, 8]", "exchange_sizes = [], not [1, 8]"),
+        ('"pairwise"', '"pairwise"\nloads = [20, 50]', "loads of `pairwise-0` = [50.0], not [20.0, 50.0]"),
+        ('"pairwise"', '"pairwise"\ncycles = 7', "cycles of `pairwise-0` = 1000, not 7"),
+    ],
+)
+def test_results_that_were_measured_otherwise_are_not_added_to(launched, old, new, difference):
+    run_pair()
+    Path("pair.toml").write_text(PAIR.replace(old, new))
+    done = run_pair("--append")
+    assert done.exit_code == 2
+    assert f"the earlier results were measured with {difference}\n" in done.stderr
+    assert "help: measure with the same values, or choose another name with -o" in done.stderr
+    assert len(launched[0]) == 3
+
+
+def test_how_often_is_measured_may_differ_between_launches_that_are_added(launched):
+    run_pair()
+    Path("pair.toml").write_text(PAIR.replace("launches = 3", "launches = 4\nprecision = 9"))
+    assert "pair.ace: 7 launches" in run_pair("--append").output
 
 
 def test_results_that_are_written_while_others_are_measured_are_added_to(launched, monkeypatch):
@@ -459,7 +485,8 @@ def test_results_that_are_replaced_are_told(launched):
 
 def test_no_launch_begins_when_the_time_would_be_up(launched):
     done = run_pair("--time", "1e-9")
-    assert "1 launch in 0 s: the time is up" in done.stderr
+    told = "1 launch in 0 s, and 3 were asked for: another one would end after the 1e-09 s of `time`"
+    assert told in done.stderr
     assert launched[0] == [0]
     assert "3 launches: medians are known to ±0.0 %" in run_pair().stderr
 

@@ -14,7 +14,9 @@ def results():
     cycles, exchanges = np.zeros(4, CYCLE), np.zeros(3, EXCHANGE)
     cycles["compute"], cycles["application"] = np.arange(4) * 0.5, [0, 1, 0, 1]
     exchanges["seconds"] = 1e-6
-    return Results(cycles, exchanges, {"applications": [{"name": "halo"}, {"name": "noise"}], "seed": 7})
+    return Results(
+        cycles, exchanges, {"applications": [{"name": "halo"}, {"name": "noise", "ranks": 2}], "seed": 7}
+    )
 
 
 def test_what_was_saved_is_loaded(results, tmp_path):

@@ -39,9 +39,18 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "MPI_SIZE")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="NAME.ace", help="The directory for results."
 )
-@click.option("--launches", type=click.IntRange(1), metavar="K", help="Start the job at least K times.")
 @click.option(
-    "--time", "seconds", type=FiniteRange(0, min_open=True), metavar="S", help="Measure for S seconds."
+    "--launches",
+    type=click.IntRange(1),
+    metavar="K",
+    help="Start the job at least K times, if the time allows it.",
+)
+@click.option(
+    "--time",
+    "seconds",
+    type=FiniteRange(0, min_open=True),
+    metavar="S",
+    help="Begin no launch that would end after S seconds.",
 )
 @click.option("--hosts", metavar="A,B:2", help="Machines to run on, each with a number of ranks if need be.")
 @click.option("--hostfile", metavar="FILE", help="A file that names the machines, one on each line.")
@@ -59,8 +68,8 @@ def command(
     """Measure messages, and applications that are emulated, as CONFIG.toml says.
 
     The job is started again and again, until the median of every setting is known to the precision asked
-    for, or the time is up.  Inside an MPI job (mpirun -n N python -m pse ace run CONFIG.toml) it is one
-    launch; --append adds it to others.
+    for, or another launch would take longer than the time allows.  Inside an MPI job (mpirun -n N python -m
+    pse ace run CONFIG.toml) it is one launch; --append adds it to others.
     """
     target = output or Path(f"{configuration.stem}.ace")
     if inside_mpi_job():
@@ -79,7 +88,7 @@ def command(
         say=_note,
     )
     if earlier is not None:
-        earlier.require_applications(asked.application_facts())
+        emulate.require_same(earlier.metadata, asked.facts())
     asked = dataclasses.replace(
         asked,
         launches=launches or asked.launches,
@@ -155,7 +164,7 @@ def _launched(configuration: Path, earlier: Results | None) -> Results | None:
     say = _note if own_rank() in (None, 0) else lambda text: None
     asked = read_configuration(configuration, size, nodes=lambda _: emulate.nodes_of(), say=say)
     if earlier is not None:
-        earlier.require_applications(asked.application_facts())
+        emulate.require_same(earlier.metadata, asked.facts())
     return emulate.run_launch(asked, _next_launch(earlier))
 
 

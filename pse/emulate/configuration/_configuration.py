@@ -134,11 +134,12 @@ class Configuration:
     ranks : int
         How many ranks the job has.
     launches : int
-        How often the job is started at least.
+        How often the job is started at least, if the time allows it.
     most_launches : int
         How often it is started at most.
     time : float
-        Seconds after which it is not started again.
+        Seconds that measuring may take: no launch but the first is started that would end later, going by
+        those before.
     precision : float
         Percent of the median by which the ends of its interval may differ from it, for measuring to stop.
     seed : int
@@ -227,6 +228,14 @@ class Configuration:
             }
             for one in self.settings()
         ]
+
+    def facts(self) -> dict[str, Any]:
+        """Give what results say of what was asked for."""
+        return {
+            "applications": self.application_facts(),
+            "settings": self.setting_facts(),
+            "configuration": self.to_json(),
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Give what JSON can say."""

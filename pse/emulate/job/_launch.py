@@ -192,11 +192,13 @@ def _facts(
         {"nodes": sorted({nodes.names[nodes.of_ranks[rank]] for rank in ranks}), "placed": ranks}
         for ranks in placed
     ]
-    facts = configuration.application_facts()
+    facts = configuration.facts()
     return {
-        "applications": [{**one, **where} for one, where in zip(facts, cycle(places), strict=False)],
-        "settings": configuration.setting_facts(),
-        "configuration": {**configuration.to_json(), "source": os.path.basename(configuration.source)},
+        **facts,
+        "applications": [
+            {**one, **where} for one, where in zip(facts["applications"], cycle(places), strict=False)
+        ],
+        "configuration": {**facts["configuration"], "source": os.path.basename(configuration.source)},
         "seed": configuration.seed,
         "hosts": nodes.names,
         "nodes": nodes.of_ranks,

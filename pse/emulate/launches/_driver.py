@@ -28,6 +28,7 @@ from pse.emulate.configuration._steps import computed_by, predict_pattern
 from pse.emulate.job._command import launch_command
 from pse.emulate.launches._stopping import precision_of
 from pse.emulate.results._results import Results
+from pse.emulate.results._sameness import require_same
 from pse.errors import PseError, RunError, UsageError
 from pse.files import brief_directory
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
@@ -222,7 +223,11 @@ def _is_enough(configuration: Configuration, found: list[Results], spent: float,
     if not found:
         return False
     if spent * (1 + 1 / len(found)) > configuration.time:
-        say(f"{count_text(len(found), 'launch', 'launches')} in {spent:.0f} s: the time is up")
+        few = f", and {configuration.launches} were asked for" * (len(found) < configuration.launches)
+        say(
+            f"{count_text(len(found), 'launch', 'launches')} in {spent:.0f} s{few}: another one would end"
+            f" after the {configuration.time:g} s of `time`"
+        )
         return True
     if len(found) < configuration.launches:
         return False
@@ -297,7 +302,7 @@ def join_results(parts: Sequence[Results]) -> Results:
     Parameters
     ----------
     parts : sequence of Results
-        At least one; their applications are the same.
+        At least one; their applications and parameters are the same.
 
     Returns
     -------
@@ -307,7 +312,7 @@ def join_results(parts: Sequence[Results]) -> Results:
     Raises
     ------
     UsageError
-        Their applications differ.
+        Their applications differ, or what they were measured with.
 
     Examples
     --------
@@ -318,7 +323,7 @@ def join_results(parts: Sequence[Results]) -> Results:
     cycles, exchanges = [], []
     launches: list[dict[str, Any]] = []
     for part in parts:
-        parts[0].require_applications(part.metadata.get("applications", ()))
+        require_same(parts[0].metadata, part.metadata)
         numbers = {own: len(launches) + place for place, own in enumerate(part.launches)}
         known = {one["launch"]: one for one in part.metadata.get("launches", ())}
         launches += [{**known.get(own, {}), "launch": number} for own, number in numbers.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".ace"
 VERSION: Final = 1
-PLACES: Final = ("nodes", "placed")
-"""What the metadata of an application say of where it ran; it may differ between launches."""
 _MOST_APPLICATIONS: Final = 1_000_000
 """Of rows whose applications the metadata don't name."""
 
@@ -111,34 +109,6 @@ class Results:
         """The numbers of its launches, in ascending order."""
         told = (one["launch"] for one in self.metadata.get("launches", ()))
         return tuple(sorted({*told, *self.cycles["launch"].tolist(), *self.exchanges["launch"].tolist()}))
-
-    def require_applications(self, others: Iterable[Mapping[str, Any]]) -> None:
-        """Refuse what was measured of other applications: it can't be joined to these results.
-
-        Parameters
-        ----------
-        others : iterable of mapping
-            What the metadata of the other results say of their applications, or
-            `Configuration.application_facts`.
-
-        Raises
-        ------
-        UsageError
-            There are other applications, or they differ.
-        """
-        own, theirs = (
-            json.loads(json.dumps([{**one, **dict.fromkeys(PLACES)} for one in listed]))
-            for listed in (self.metadata.get("applications", ()), others)
-        )
-        if own == theirs:
-            return
-        names = [list_text(f"`{one.get('name')}`" for one in listed) or "none" for listed in (own, theirs)]
-        what = f"the applications {names[0]}, not {names[1]}"
-        if names[0] == names[1]:
-            pairs = list(zip(own, theirs, strict=True))
-            keys = {key for one, other in pairs for key in {*one, *other} if one.get(key) != other.get(key)}
-            what = f"applications with other values of {list_text(sorted(keys))}"
-        raise UsageError(f"the earlier results are of {what}", help="choose another name with -o")
 
     def frame(self) -> pd.DataFrame:
         """Give the cycles as a tidy data frame.
