@@ -1,1 +1,1 @@
-"""The driver: starts launches until the medians are precise, or there is no time for another, and joins what they found."""
+"""The driver: starts launches until the medians are precise or the time is short, and joins their results."""
