@@ -52,6 +52,8 @@ def _execute_together(commands: "click.Command") -> NoReturn:
 
     from pse.runtime.supervise import own_rank
 
+    if sys.argv[1] == "ace" and sys.argv[2:3] != ["run"] and own_rank() not in (None, 0):
+        sys.exit()  # Of its commands only `run` is for all ranks: the first rank executes others.
     try:
         done = commands.main(prog_name="python -m pse", standalone_mode=False)
     except click.ClickException as error:

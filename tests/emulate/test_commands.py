@@ -1,6 +1,8 @@
 """``pse ace fit``, ``report`` and ``compare`` as a user has them, on results with planted truth."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -8,6 +10,7 @@ from pse_testing.planted_measurements import planted_cycles, planted_exchanges, 
 
 from pse.cli import main
 from pse.emulate import Model, Results
+from pse.runtime.launch import find_mpiexec
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +134,41 @@ def test_compare_names_what_differs(call):
     assert "no difference is shown" in call("compare", "plain.ace", "plain.ace").output
     found = json.loads(call("compare", "plain.ace", "slow.ace", "--json").stdout)
     assert found["differences"][0]["real"]
+
+
+def test_compare_says_which_applications_it_leaves_out(call, tmp_path):
+    other = str(tmp_path / "other.ace")
+    planted_results(planted_cycles(cycles=20), planted_exchanges(), name="noise").save(other)
+    done = call("compare", "plain.ace", other)
+    assert "no difference is shown; no application was compared, only links" in done.output
+    left_out = "note: left out, since only the {} result has it: `{}`, 1 KiB, load 50 %"
+    for which, name in (("first", "halo"), ("second", "noise")):
+        assert left_out.format(which, name) in done.output
+    assert "left out" not in call("compare", "plain.ace", "slow.ace").output
+
+
+def test_constant_times_have_no_dispersion(call, tmp_path):
+    cycles = planted_cycles(cycles=20)
+    cycles["communication"], cycles["barrier"] = 1.1e-6, 0
+    planted_results(cycles).save(tmp_path / "same.ace")
+    (found,) = [
+        one
+        for one in json.loads(call("report", str(tmp_path / "same.ace"), "--json").stdout)["dispersion"]
+        if one["metric"] == "communication"
+    ]
+    assert (found["sigma"], found["variance"]) == (0, 0)
+    printed = call("report", str(tmp_path / "same.ace")).output
+    assert "0 ns" in printed
+    assert "0.000 ns" not in printed
+
+
+@pytest.mark.mpi
+def test_under_mpiexec_one_rank_executes_what_is_not_for_all(directory):
+    for words, code in ((("report", "one.ace"), 0), (("report", "none.ace"), 2)):
+        command = [find_mpiexec().path, "-n", "2", sys.executable, "-m", "pse", "ace", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=directory)
+        assert (done.returncode, done.stdout.count("dispersion")) == (code, 1 - code // 2)
+        assert done.stderr.count("there is no directory none.ace") == code // 2
 
 
 @pytest.mark.parametrize(

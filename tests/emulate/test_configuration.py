@@ -60,6 +60,13 @@ def test_a_configuration_is_read_with_its_defaults(tmp_path):
     assert len(found.settings()) == 4 + 4 + 1
 
 
+def test_dotted_keys_are_named_with_their_own_line(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"ace\.toml:2: .*foo"):
+        read(tmp_path, f"run.launches = 1\nrun.foo = 2\n{APPLICATION}")
+    with pytest.raises(ConfigurationError, match=r"ace\.toml:1: launches"):
+        read(tmp_path, f'run . "launches" = 0\nrun.seed = 2\n{APPLICATION}')
+
+
 def test_ranks_that_the_job_has_otherwise_or_that_do_nothing_are_told(tmp_path):
     def told(text, ranks=None):
         said = []

@@ -480,7 +480,9 @@ def test_results_that_others_wrote_of_other_applications_meanwhile_lose_nothing(
 def test_results_that_are_replaced_are_told(launched):
     assert "replaces" not in run_pair().stderr
     assert "replaces" not in run_pair("--append").stderr
-    assert "warning: this replaces the 6 launches in pair.ace; --append adds to them" in run_pair().stderr
+    assert (
+        "warning: what is measured now will replace the 6 launches in pair.ace; --append" in run_pair().stderr
+    )
 
 
 def test_no_launch_begins_when_the_time_would_be_up(launched):

@@ -225,3 +225,12 @@ def test_a_message_without_its_other_end_is_named(step, words):
     for after in ([], [Step(StepKind.WAITALL)]):
         with pytest.raises(PatternError, match=words):
             simulate([[step, *after], [Step(StepKind.COMPUTE, seconds=1.0)]])
+
+
+def test_a_rank_that_would_wait_for_itself_is_named():
+    cycles = [Cycle(rank, 2, 8) for rank in range(2)]
+    for one in cycles:
+        one.exchange(one.rank)
+    with pytest.raises(PatternError, match="rank 0 would wait for itself for ever") as found:
+        simulate([one.steps for one in cycles])
+    assert "can't exchange messages with itself" in found.value.help

@@ -115,7 +115,7 @@ def _warn_of_replacing(target: Path) -> None:
     """Say, before minutes of measuring, that results which are there will be gone."""
     with contextlib.suppress(ResultsError):
         launches = count_text(len(Results.load(target).launches), "launch", "launches")
-        _say(f"warning: this replaces the {launches} in {target}; --append adds to them")
+        _say(f"warning: what is measured now will replace the {launches} in {target}; --append adds it")
 
 
 def _kept_elsewhere(found: Results, target: Path, error: UsageError) -> UsageError:

@@ -7,7 +7,8 @@ import tomllib
 from collections import Counter
 
 _TABLE = re.compile(r"\s*\[(\[)?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"\s*(\"[^\"]+\"|[A-Za-z0-9_-]+)\s*=")
+_NAME = re.compile(r"\"[^\"]+\"|[A-Za-z0-9_-]+")
+_KEY = re.compile(rf"\s*((?:{_NAME.pattern})(?:\s*\.\s*(?:{_NAME.pattern}))*)\s*=")
 
 Place = tuple[str, int]
 """A table's name, and its number among the tables of that name."""
@@ -41,7 +42,11 @@ def key_lines(text: str) -> dict[tuple[Place, str], int]:
             counts[name] += 1
             found.setdefault((table, ""), number)
         elif key := _KEY.match(line):
-            found.setdefault((table, key[1].strip('"')), number)
+            names = [name.strip('"') for name in _NAME.findall(key[1])]
+            found.setdefault((table, names[0]), number)
+            if table[0] == "" and len(names) > 1:  # run.time = 3 is what time = 3 is below [run].
+                found.setdefault(((names[0], 0), ""), number)
+                found.setdefault(((names[0], 0), names[1]), number)
     return found
 
 

@@ -161,12 +161,23 @@ class Simulation:
             )
 
     def _stuck(self, waiting: deque[_Rank]) -> PatternError:
+        itself = next(filter(_waits_for_itself, sorted(waiting, key=lambda rank: rank.rank)), None)
+        if itself is not None:
+            return PatternError(
+                f"rank {itself.rank} would wait for itself for ever: {_waits_for(itself)}",
+                help="leave the rank itself out: it can't exchange messages with itself by blocking calls",
+            )
         self._require_partners()
         shown = [_waits_for(rank) for rank in sorted(waiting, key=lambda rank: rank.rank)[:_SHOWN]]
         return PatternError(
             f"the ranks would wait for each other for ever: {list_text(shown)}",
             help="let one side receive first, or begin messages and wait for them together",
         )
+
+
+def _waits_for_itself(rank: _Rank) -> bool:
+    step = rank.steps[rank.place]
+    return step.kind in SENDS | RECEIVES and step.peer == rank.rank
 
 
 def _waits_for(rank: _Rank) -> str:

@@ -153,7 +153,8 @@ def print_comparison(found: Comparison, console: Console, *, top: int = 20) -> N
         for one in found.real[:top]:
             console.print(f"  {one}")
     else:
-        console.print("no difference is shown", style="bold")
+        compared = "" if found.applications else "; no application was compared, only links"
+        console.print(f"no difference is shown{compared}", style="bold")
     console.print()
     _print_tables([comparison_table(found, top)], console)
     launches = f"{count_text(found.launches[0], 'launch', 'launches')} against {found.launches[1]}"

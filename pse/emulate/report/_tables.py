@@ -234,6 +234,8 @@ def _time(seconds: float) -> str:
 
 
 def _short(seconds: float) -> str:
+    if seconds == 0:
+        return "0 ns"
     return f"{number_text(1e9 * seconds)} ns" if seconds < 1e-6 else time_text(1e9 * seconds)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -29,6 +29,8 @@ from pse.text import change_text, count_text, size_text
 TEST = "permutation test of launches: Welch's t of logarithms, two-sided, Holm's correction"
 PERMUTATIONS = 20_000
 """All permutations are tried if they are no more; otherwise so many, or more for many hypotheses."""
+_NAMED = 4
+"""Applications that are left out are named up to so many."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ class Comparison:
         Relative differences below are not taken for real, however sure.
     notes : tuple of str
         What limits this comparison.
+    applications : bool
+        Whether any application was compared, rather than links alone.
 
     See Also
     --------
@@ -116,6 +120,7 @@ class Comparison:
     level: float
     least: float
     notes: tuple[str, ...] = ()
+    applications: bool = True
 
     @property
     def real(self) -> tuple[Difference, ...]:
@@ -164,7 +169,8 @@ def compare(
     ('rank 3 of `halo`, 1 KiB, load 50 %', 'median communication', 2.0)
     """
     _require_launches([len(first.launches), len(second.launches)], level)
-    found = list(_common(first, second))
+    sides = [by_setting(one) if len(one.cycles) else {} for one in (first, second)]
+    found = list(_common(first, second, sides))
     if not found:
         raise UsageError(
             "the two results have nothing in common to compare",
@@ -183,7 +189,9 @@ def compare(
         for place, one in enumerate(found)
     ]
     differences.sort(key=lambda one: (not one.real, one.adjusted, one.p))
-    return Comparison(tuple(differences), counts, TEST, level, least, tuple(_notes(found, level)))
+    notes = (*_left_out(sides), *_notes(found, level))
+    compared = not sides[0].keys().isdisjoint(sides[1])
+    return Comparison(tuple(differences), counts, TEST, level, least, notes, compared)
 
 
 def _require_launches(counts: Sequence[int], level: float) -> None:
@@ -206,13 +214,13 @@ class _Pair:
     second: Floats
 
 
-def _common(first: Results, second: Results) -> Iterator[_Pair]:
+def _common(
+    first: Results, second: Results, sides: Sequence[Mapping[Key, NDArray[np.void]]]
+) -> Iterator[_Pair]:
     """Give what both results have at least two launches of."""
-    if len(first.cycles) and len(second.cycles):
-        sides = by_setting(first), by_setting(second)
-        for key in sides[0]:
-            if key in sides[1]:
-                yield from _paired(_quantities(key, sides[0][key]), _quantities(key, sides[1][key]))
+    for key in sides[0]:
+        if key in sides[1]:
+            yield from _paired(_quantities(key, sides[0][key]), _quantities(key, sides[1][key]))
     if len(first.exchanges) and len(second.exchanges):
         yield from _paired(_links(first.exchanges), _links(second.exchanges))
 
@@ -227,7 +235,7 @@ def _paired(first: dict[tuple[str, str], Floats], second: dict[tuple[str, str], 
 
 def _quantities(key: Key, rows: NDArray[np.void]) -> dict[tuple[str, str], Floats]:
     """Give a number per launch of each quantity of an application."""
-    where = f"`{key[0]}`, {size_text(key[1], zeros=False)}, load {key[2]:g} %" + beside_text(key[3])
+    where = _where(key)
     launched = [own for _, own in groups(rows, "launch")]
     communicated = [times(own, "communication") for own in launched]
     found = {
@@ -244,6 +252,18 @@ def _quantities(key: Key, rows: NDArray[np.void]) -> dict[tuple[str, str], Float
     return {name: np.array(values, float) for name, values in found.items()} | (
         ranked if len(ranks) > 1 else {}
     )
+
+
+def _where(key: Key) -> str:
+    return f"`{key[0]}`, {size_text(key[1], zeros=False)}, load {key[2]:g} %" + beside_text(key[3])
+
+
+def _left_out(sides: Sequence[Mapping[Key, NDArray[np.void]]]) -> Iterator[str]:
+    """Say which applications only one of the results has."""
+    for which, own, other in (("first", sides[0], sides[1]), ("second", sides[1], sides[0])):
+        if only := [_where(key) for key in own if key not in other]:
+            more = f"; {len(only) - _NAMED} more" * (len(only) > _NAMED)
+            yield f"left out, since only the {which} result has it: {'; '.join(only[:_NAMED])}{more}"
 
 
 def _links(exchanges: NDArray[np.void]) -> dict[tuple[str, str], Floats]:

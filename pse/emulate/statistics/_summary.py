@@ -205,6 +205,8 @@ def _numbers(rows: NDArray[np.void], metric: str, seed: int) -> dict[str, Any]:
     launched = [times(own, metric) for _, own in groups(rows, "launch")]
     series = [times(own, metric) for _, own in groups(rows, "launch", "rank")]
     deviation = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+    if len(values) > 1 and values.min() == values.max():
+        deviation = 0.0  # The mean of equal numbers is rounded.
     return {
         "count": len(values),
         "launches": len(launched),
