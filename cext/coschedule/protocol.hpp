@@ -143,7 +143,7 @@ class Protocol
     bool can_decide() const;
     void tell(News news, uint32_t index, bool urgent);
     std::string write(const Record &record) const;
-    void apply_parcels(const std::string &parcels, bool waits);
+    void apply_packets(const std::string &packets, bool waits);
     void take(const Record &record, const std::string &message, size_t &at);
     void count_down(Collective &operation);
     void note_slice(pse_bcs_slice &record);

@@ -39,7 +39,7 @@ class Costs:
         Nodes that a level of switches reaches from each; 0: there is no multicast.
     message : float
         A node's work to send a message along the tree, or to take one.
-    parcel : float
+    packet : float
         Its work for what another node has told in one: a descriptor.
     copy : float
         Each byte of a message between ranks of a node, or of one that a node passes on.
@@ -62,7 +62,7 @@ class Costs:
     level: float = 0.0
     fan: int = 0
     message: float = 2e-6
-    parcel: float = 100e-9
+    packet: float = 100e-9
     copy: float = 1e-10
     descriptor: float = 100e-9
     match: float = 100e-9
@@ -105,16 +105,16 @@ def measure_costs() -> dict[str, float]:
     Returns
     -------
     dict
-        ``message``, ``parcel``, ``copy``, ``descriptor``, ``match``, ``slice`` and ``wake``, as `Costs` has
+        ``message``, ``packet``, ``copy``, ``descriptor``, ``match``, ``slice`` and ``wake``, as `Costs` has
         them.
 
     Examples
     --------
     >>> from pse import bcs
     >>> sorted(bcs.measure_costs())
-    ['copy', 'descriptor', 'match', 'message', 'parcel', 'slice', 'wake']
+    ['copy', 'descriptor', 'match', 'message', 'packet', 'slice', 'wake']
     """
-    names = ("message", "parcel", "copy", "descriptor", "match", "slice", "wake")
+    names = ("message", "packet", "copy", "descriptor", "match", "slice", "wake")
     return {name: one / 1e9 for name, one in zip(names, _simulation.measured(), strict=True)}
 
 
@@ -245,7 +245,7 @@ def simulate(
     return Simulated(nodes, end / 1e9, ideal / 1e9, slices, matches, messages)
 
 
-_FREE: Final = Costs(alpha=0, beta=0, message=0, parcel=0, copy=0, descriptor=0, match=0, slice=0, wake=0)
+_FREE: Final = Costs(alpha=0, beta=0, message=0, packet=0, copy=0, descriptor=0, match=0, slice=0, wake=0)
 
 
 def _run(

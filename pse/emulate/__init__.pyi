@@ -62,6 +62,7 @@ from .results._sameness import require_same as require_same
 from .statistics._bootstrap import launch_interval as launch_interval
 from .statistics._comparison import Comparison as Comparison, Difference as Difference, compare as compare
 from .statistics._disturbances import Disturbance as Disturbance, disturbances as disturbances
+from .statistics._groups import SMALL_MESSAGE as SMALL_MESSAGE
 from .statistics._prediction import (
     Loaded as Loaded,
     RunTime as RunTime,

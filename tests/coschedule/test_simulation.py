@@ -12,7 +12,7 @@ from pse.errors import RunError
 
 PROGRAM = Path(__file__).parent / "programs" / "simulated.py"
 SAME = ["epoch", "receiver", "source", "receive", "send", "bytes", "tag", "kind"]
-FREE = {"message": 0, "parcel": 0, "copy": 0, "descriptor": 0, "match": 0, "slice": 0, "wake": 0}
+FREE = {"message": 0, "packet": 0, "copy": 0, "descriptor": 0, "match": 0, "slice": 0, "wake": 0}
 COSTS = bcs.Costs.of_network(2e-6, 1e-10, "multicast", **FREE)
 
 

@@ -409,7 +409,9 @@ def test_a_run_that_takes_too_long_has_failed(folder):
     with pytest.raises(NotebookError, match="the run failed: the run took longer than 1 s"):
         pse.experiment("squares.coven", n=[1], pause=[60], timeout=1, progress=False)
     (line,) = (folder / "squares.experiment" / RUNS).read_text().splitlines()
-    assert json.loads(line)["error"] == "the run took longer than 1 s and was stopped"
+    assert json.loads(line)["error"] == (
+        "the run took longer than 1 s and was stopped\nhelp: give it a longer timeout, or a smaller problem"
+    )
 
 
 def test_parameters_with_the_names_of_columns():

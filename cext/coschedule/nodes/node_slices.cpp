@@ -16,7 +16,7 @@ namespace pse::coschedule
 namespace
 {
 
-std::string parcel(Parcel head, const std::string &text)
+std::string packet(Packet head, const std::string &text)
 {
     std::string found;
     head.bytes = text.size();
@@ -80,16 +80,16 @@ SliceTree::Said Protocol::begin_nodes(const NodeState *strobe)
     said.state = {node_slice_.slice, shared.told_nodes, shared.pace.length,         node_slice_.late,
                   shared.blocked,    shared.left,       is_quiescent() && !worked_, 0};
     for (uint64_t one = 0; one < shared.told_nodes; one++)
-        said.parcels += write(s_.records()[one]);
+        said.packets += write(s_.records()[one]);
     shared.told_nodes = shared.urgent = 0;
     shared.reported = shared.promised = said.state.quiescent;
     said.state.decides = said.state.quiescent && can_decide();
     if (said.state.quiescent && !said.state.decides && !said.state.records)
-        said.parcels = parcel({s_.options().node, every_node, 1, 0, 0}, waits()); // Perhaps it is a deadlock.
+        said.packets = packet({s_.options().node, every_node, 1, 0, 0}, waits()); // Perhaps it is a deadlock.
     return said;
 }
 
-// The parcel of a record, if it concerns another node.
+// The packet of a record, if it concerns another node.
 std::string Protocol::write(const Record &record) const
 {
     const Descriptor &one = s_.descriptor(record.index);
@@ -103,17 +103,17 @@ std::string Protocol::write(const Record &record) const
         append(text, one);
     if (posted)
         text.append(reinterpret_cast<const char *>(s_.payload(record.index)), s_.payload_bytes(one));
-    return parcel({s_.options().node, to, 0, 0, 0}, text);
+    return packet({s_.options().node, to, 0, 0, 0}, text);
 }
 
-void Protocol::apply_parcels(const std::string &parcels, bool waits)
+void Protocol::apply_packets(const std::string &packets, bool waits)
 {
-    for (size_t at = 0; at < parcels.size();) {
-        auto head = read<Parcel>(parcels, at);
+    for (size_t at = 0; at < packets.size();) {
+        auto head = read<Packet>(packets, at);
         uint32_t here = s_.options().node;
         bool is_for_here = head.to == here || (head.to == every_node && head.from != here);
         if (is_for_here && (head.waits != 0) == waits)
-            apply(parcels.substr(at, head.bytes));
+            apply(packets.substr(at, head.bytes));
         at += head.bytes;
     }
 }
@@ -164,7 +164,7 @@ bool Protocol::end_nodes(const NodeState &mine, const SliceTree::Said &all)
     shared.elsewhere = all.state.blocked - mine.blocked;
     node_slice_.slice = all.state.slice;
     hears_ = true;
-    apply_parcels(all.parcels, fails);
+    apply_packets(all.packets, fails);
     hears_ = false;
     note_exchange(node_slice_);
     if (fails)

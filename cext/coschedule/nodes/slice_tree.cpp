@@ -7,16 +7,16 @@ namespace pse::coschedule
 namespace
 {
 
-// Takes each parcel, with its head, for which the function says so.
-template <class Choice> std::string take(const std::string &parcels, Choice is_taken)
+// Takes each packet, with its head, for which the function says so.
+template <class Choice> std::string take(const std::string &packets, Choice is_taken)
 {
     std::string found;
-    Parcel head;
-    for (size_t at = 0; at < parcels.size(); at += sizeof head + head.bytes) {
+    Packet head;
+    for (size_t at = 0; at < packets.size(); at += sizeof head + head.bytes) {
         size_t after = at;
-        head = read<Parcel>(parcels, after);
+        head = read<Packet>(packets, after);
         if (is_taken(head))
-            found.append(parcels, at, sizeof head + head.bytes);
+            found.append(packets, at, sizeof head + head.bytes);
     }
     return found;
 }
@@ -34,26 +34,26 @@ NodeState &operator+=(NodeState &sum, const NodeState &one)
     return sum;
 }
 
-std::string take_inner(std::string &parcels, Branch branch)
+std::string take_inner(std::string &packets, Branch branch)
 {
-    auto is_inner = [branch](const Parcel &head) { return branch.has(head.to); };
-    std::string inner = take(parcels, is_inner);
+    auto is_inner = [branch](const Packet &head) { return branch.has(head.to); };
+    std::string inner = take(packets, is_inner);
     if (!inner.empty())
-        parcels = take(parcels, [is_inner](const Parcel &head) { return !is_inner(head); });
+        packets = take(packets, [is_inner](const Packet &head) { return !is_inner(head); });
     return inner;
 }
 
-std::string parcels_for(const std::string &parcels, Branch branch)
+std::string packets_for(const std::string &packets, Branch branch)
 {
     bool alone = branch.is_single();
-    return take(parcels, [branch, alone](const Parcel &head) {
+    return take(packets, [branch, alone](const Packet &head) {
         return head.to == every_node ? !alone || head.from != branch.first : branch.has(head.to);
     });
 }
 
 std::string pack(const SliceTree::Said &said)
 {
-    return bytes_of(said.state) + said.parcels;
+    return bytes_of(said.state) + said.packets;
 }
 
 SliceTree::Said unpack(const std::string &bytes)

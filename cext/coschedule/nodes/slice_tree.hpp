@@ -33,7 +33,7 @@ NodeState &operator+=(NodeState &sum, const NodeState &one);
 constexpr uint32_t every_node = UINT32_MAX;
 
 // Stands before what a node tells another one, or all others.
-struct Parcel {
+struct Packet {
     uint32_t from, to;
     uint32_t waits, reserved; // waits: it counts only if no rank can go on.
     uint64_t bytes;
@@ -52,25 +52,25 @@ struct Branch {
     }
 };
 
-// Of a branch's parcels take out those that are for single nodes of it;
-std::string take_inner(std::string &parcels, Branch branch);
+// Of a branch's packets take out those that are for single nodes of it;
+std::string take_inner(std::string &packets, Branch branch);
 // of all, give those for its nodes: what a node has said for all needn't go back to it alone.
-std::string parcels_for(const std::string &parcels, Branch branch);
+std::string packets_for(const std::string &packets, Branch branch);
 
 enum class SliceKind : uint32_t { strobe, up, down, over, want };
 constexpr uint32_t slice_kinds = 5;
 
-// What a message says: a node's or a branch's state and parcels.
-template <class Parcels> struct SliceSaid {
+// What a message says: a node's or a branch's state and packets.
+template <class Packets> struct SliceSaid {
     NodeState state{};
-    Parcels parcels{};
+    Packets packets{};
 };
 
-// Parcels are bytes, or, where only their size counts, that.
-template <class Parcels> class SliceTreeOf
+// Packets are bytes, or, where only their size counts, that.
+template <class Packets> class SliceTreeOf
 {
   public:
-    using Said = SliceSaid<Parcels>;
+    using Said = SliceSaid<Packets>;
     // Sends a message to a node.
     using Post = std::function<void(uint32_t node, SliceKind kind, const Said &said)>;
 
@@ -184,12 +184,12 @@ template <class Parcels> class SliceTreeOf
     size_t done_ = 0; // Of this node and its children.
     NodeState word_{};
     Said said_;       // Of this node, of its branch, and then of all.
-    Parcels inner_{}; // Of this branch for nodes of it.
+    Packets inner_{}; // Of this branch for nodes of it.
 };
 
 // Who has nobody below, or has heard from all there, calls its parent by what it says.  The largest branch
 // comes first: its messages have the longest way.
-template <class Parcels> void SliceTreeOf<Parcels>::spread()
+template <class Packets> void SliceTreeOf<Packets>::spread()
 {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child)
         if (!child->called && !child->came)
@@ -198,11 +198,11 @@ template <class Parcels> void SliceTreeOf<Parcels>::spread()
         post_(parent_, SliceKind::strobe, {});
 }
 
-template <class Parcels> void SliceTreeOf<Parcels>::message(uint32_t node, SliceKind kind, Said said)
+template <class Packets> void SliceTreeOf<Packets>::message(uint32_t node, SliceKind kind, Said said)
 {
     if (kind == SliceKind::down) {
         called_ = false;
-        said.parcels += std::exchange(inner_, {});
+        said.packets += std::exchange(inner_, {});
         return finish(std::move(said));
     }
     auto from = std::find_if(children_.begin(), children_.end(),
@@ -218,28 +218,28 @@ template <class Parcels> void SliceTreeOf<Parcels>::message(uint32_t node, Slice
     advance();
 }
 
-template <class Parcels> void SliceTreeOf<Parcels>::advance()
+template <class Packets> void SliceTreeOf<Packets>::advance()
 {
     if (!begun_ || sent_ || !has_all())
         return;
     for (Child &child : children_) {
         said_.state += child.said.state;
-        said_.parcels += std::exchange(child.said, {}).parcels;
+        said_.packets += std::exchange(child.said, {}).packets;
         child.came = false;
     }
     sent_ = true;
     if (is_root())
         return finish(std::move(said_));
-    inner_ = take_inner(said_.parcels, branch_);
+    inner_ = take_inner(said_.packets, branch_);
     post_(parent_, SliceKind::up, said_);
 }
 
 // Before what is for single nodes comes what the same node has said for all: with it that may use a
 // descriptor again.
-template <class Parcels> void SliceTreeOf<Parcels>::finish(Said all)
+template <class Packets> void SliceTreeOf<Packets>::finish(Said all)
 {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child)
-        post_(child->branch.first, SliceKind::down, {all.state, parcels_for(all.parcels, child->branch)});
+        post_(child->branch.first, SliceKind::down, {all.state, packets_for(all.packets, child->branch)});
     said_ = std::move(all);
     over_ = true;
 }

@@ -66,12 +66,12 @@ class Tree
     {
     }
     // It has something to say to nodes, or to every_node.
-    void begin(const std::vector<std::pair<uint32_t, std::string>> &parcels)
+    void begin(const std::vector<std::pair<uint32_t, std::string>> &packets)
     {
-        SliceTree::Said mine{{0, parcels.size(), 0, 0, 0, 0, 0, 0}, {}};
-        for (const auto &[to, text] : parcels) {
-            append(mine.parcels, Parcel{node_, to, 0, 0, text.size()});
-            mine.parcels += text;
+        SliceTree::Said mine{{0, packets.size(), 0, 0, 0, 0, 0, 0}, {}};
+        for (const auto &[to, text] : packets) {
+            append(mine.packets, Packet{node_, to, 0, 0, text.size()});
+            mine.packets += text;
         }
         tree_.begin(std::move(mine));
     }
@@ -96,9 +96,9 @@ class Tree
     {
         SliceTree::Said all = tree_.end();
         py::list told;
-        for (size_t at = 0; at < all.parcels.size();) {
-            auto head = read<Parcel>(all.parcels, at);
-            told.append(py::make_tuple(head.from, head.to, py::bytes(all.parcels.substr(at, head.bytes))));
+        for (size_t at = 0; at < all.packets.size();) {
+            auto head = read<Packet>(all.packets, at);
+            told.append(py::make_tuple(head.from, head.to, py::bytes(all.packets.substr(at, head.bytes))));
             at += head.bytes;
         }
         return py::make_tuple(all.state.records, told);
@@ -117,13 +117,13 @@ PYBIND11_MODULE(_simulation, module)
     translate_system_errors();
     py::class_<Costs>(module, "Costs")
         .def(py::init([](double alpha, double beta, double first, double level, uint32_t fan, double message,
-                         double parcel, double copy, double descriptor, double match, double slice,
+                         double packet, double copy, double descriptor, double match, double slice,
                          double wake) {
                  return Costs{alpha,  beta, first,      level, fan,   message,
-                              parcel, copy, descriptor, match, slice, wake};
+                              packet, copy, descriptor, match, slice, wake};
              }),
              py::kw_only(), py::arg("alpha"), py::arg("beta"), py::arg("first"), py::arg("level"),
-             py::arg("fan"), py::arg("message"), py::arg("parcel"), py::arg("copy"), py::arg("descriptor"),
+             py::arg("fan"), py::arg("message"), py::arg("packet"), py::arg("copy"), py::arg("descriptor"),
              py::arg("match"), py::arg("slice"), py::arg("wake"));
     module.def(
         "simulate",
@@ -147,7 +147,7 @@ PYBIND11_MODULE(_simulation, module)
         .def("end", &Tree::end);
     module.def("measured", [] {
         MeasuredCosts found = measure_costs();
-        return py::make_tuple(found.message, found.parcel, found.copy, found.descriptor, found.match,
+        return py::make_tuple(found.message, found.packet, found.copy, found.descriptor, found.match,
                               found.slice, found.wake);
     });
     module.def("noted_slice", &noted_slice, "ns that it takes to keep a slice (EMDS).");

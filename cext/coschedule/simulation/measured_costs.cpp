@@ -127,12 +127,12 @@ double wake_time()
     return both / 2;
 }
 
-// What a node does with a parcel: a message's descriptor that comes from another node.
-double parcel_time()
+// What a node does with a packet: a message's descriptor that comes from another node.
+double packet_time()
 {
-    auto take = [](uint32_t parcels) {
+    auto take = [](uint32_t packets) {
         Bench there(0, {0, 1}), here(1, {0, 1});
-        for (uint32_t parcel = 0; parcel < parcels; parcel++)
+        for (uint32_t packet = 0; packet < packets; packet++)
             there.post(PSE_BCS_KIND_SEND, 0);
         SliceTree::Said told = there.protocol.begin_nodes(nullptr);
         NodeState mine = here.protocol.begin_nodes(nullptr).state;
@@ -185,7 +185,7 @@ MeasuredCosts measure_costs()
     double slice = least([&] { return bench.exchange(0).gtts; });
     double exchanged = least([&] { return bench.exchange(messages).gtdem; });
     double scheduled = least([&] { return bench.exchange(messages).gtmsm; });
-    return {message_time(),       parcel_time(), copy_time(), exchanged / (2 * messages),
+    return {message_time(),       packet_time(), copy_time(), exchanged / (2 * messages),
             scheduled / messages, slice,         wake_time()};
 }
 

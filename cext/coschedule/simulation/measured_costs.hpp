@@ -6,7 +6,7 @@ namespace pse::coschedule
 
 // ns; as Costs has them.
 struct MeasuredCosts {
-    double message, parcel, copy, descriptor, match, slice, wake;
+    double message, packet, copy, descriptor, match, slice, wake;
 };
 
 MeasuredCosts measure_costs();

@@ -8,7 +8,7 @@ namespace pse::coschedule
 namespace
 {
 
-constexpr uint64_t record_bytes = sizeof(Parcel) + sizeof(Record);
+constexpr uint64_t record_bytes = sizeof(Packet) + sizeof(Record);
 
 } // namespace
 

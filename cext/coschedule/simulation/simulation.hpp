@@ -27,7 +27,7 @@ struct Costs {
     double first, level; // A multicast: T(n) = first + level * ⌈log n⌉ to the base `fan`; 0 for one node.
     uint32_t fan;        // 0: there is none, and slices go along a tree of messages.
     double message;      // A node's work to send a message, or to take one.
-    double parcel;       // What it does with a parcel from another node.
+    double packet;       // What it does with a packet from another node.
     double copy;         // Each byte of a message on a node.
     double descriptor, match; // The node's work for one that is exchanged, for one that is received.
     double slice;             // The node's work in a slice, whatever is in it.

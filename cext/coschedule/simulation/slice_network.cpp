@@ -19,12 +19,12 @@ uint32_t parent_of(uint32_t node)
 
 } // namespace
 
-UnseenParcels take_inner(UnseenParcels &, Branch)
+UnseenPackets take_inner(UnseenPackets &, Branch)
 {
     return {};
 }
 
-UnseenParcels parcels_for(const UnseenParcels &, Branch)
+UnseenPackets packets_for(const UnseenPackets &, Branch)
 {
     return {};
 }
@@ -42,14 +42,14 @@ SliceNetwork::SliceNetwork(uint32_t nodes, const Costs &costs) : costs_(costs), 
 void SliceNetwork::tell(uint32_t from, uint32_t to, uint64_t bytes)
 {
     if (to == every_node) {
-        parcels_to_all_++;
-        told_[from].parcels--;
+        packets_to_all_++;
+        told_[from].packets--;
         for (uint32_t node = from; node; node = parent_of(node))
             told_[node].to_all += bytes;
         told_[0].to_all += bytes;
         return;
     }
-    told_[to].parcels += from != to;
+    told_[to].packets += from != to;
     for (uint32_t node = from; !branch_of(node).has(to); node = parent_of(node))
         told_[node].out += bytes;
     for (uint32_t node = to; !branch_of(node).has(from); node = parent_of(node))
@@ -69,7 +69,7 @@ void SliceNetwork::run(uint64_t begin, const std::vector<Load> &loads)
         deliver(event, loads[event.to]);
     }
     told_.assign(told_.size(), {});
-    parcels_to_all_ = 0;
+    packets_to_all_ = 0;
 }
 
 uint64_t SliceNetwork::bytes_of(uint32_t from, uint32_t to, SliceKind kind) const
@@ -116,7 +116,7 @@ void SliceNetwork::go_on(uint32_t node, const Load &load)
     if (!one.tree.is_over())
         return;
     one.tree.end();
-    work(static_cast<double>(parcels_to_all_ + told_[node].parcels) * costs_.parcel);
+    work(static_cast<double>(packets_to_all_ + told_[node].packets) * costs_.packet);
     one.heard = clock_;
     all_heard_ = std::max(all_heard_, clock_);
     work(costs_.slice / 2 + static_cast<double>(load.received) * costs_.match);

@@ -20,15 +20,15 @@ struct Load {
     uint64_t exchanged = 0, received = 0;
 };
 
-// Parcels of which only the size counts, which SliceNetwork knows.
-struct UnseenParcels {
-    UnseenParcels &operator+=(const UnseenParcels &)
+// Packets of which only the size counts, which SliceNetwork knows.
+struct UnseenPackets {
+    UnseenPackets &operator+=(const UnseenPackets &)
     {
         return *this;
     }
 };
-UnseenParcels take_inner(UnseenParcels &parcels, Branch branch);
-UnseenParcels parcels_for(const UnseenParcels &parcels, Branch branch);
+UnseenPackets take_inner(UnseenPackets &packets, Branch branch);
+UnseenPackets packets_for(const UnseenPackets &packets, Branch branch);
 
 class SliceNetwork
 {
@@ -64,7 +64,7 @@ class SliceNetwork
     }
 
   private:
-    using Tree = SliceTreeOf<UnseenParcels>;
+    using Tree = SliceTreeOf<UnseenPackets>;
     struct Event {
         uint64_t time, number;
         uint32_t from, to;
@@ -81,10 +81,10 @@ class SliceNetwork
         uint64_t heard = 0, ended = 0;
     };
     // Bytes that nodes of a branch tell all others, tell nodes outside, and are told from there; and how many
-    // parcels the first of them is told, less those that it tells all.
+    // packets the first of them is told, less those that it tells all.
     struct Told {
         uint64_t to_all = 0, out = 0, in = 0;
-        int64_t parcels = 0;
+        int64_t packets = 0;
     };
 
     Branch branch_of(uint32_t node) const
@@ -104,7 +104,7 @@ class SliceNetwork
     const Costs &costs_;
     std::vector<Node> nodes_;
     std::vector<Told> told_; // By the branch's first node.
-    int64_t parcels_to_all_ = 0;
+    int64_t packets_to_all_ = 0;
     std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events_;
     uint64_t clock_ = 0; // Of the node that does something.
     uint64_t all_heard_ = 0, all_ended_ = 0, messages_ = 0;

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.advise.model._errors import AdviceError
-from pse.advise.model._link_estimate import SMALL, fit
-from pse.emulate import Model as Network
+from pse.advise.model._link_estimate import fit
+from pse.emulate import SMALL_MESSAGE, Model as Network
 from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trace, WaitReason
 from pse.trace.format import CORES, CPU_SHARE, CPU_TIME, LINK_RATE, value_of
 
@@ -61,7 +61,7 @@ class Link:
         """Give the seconds of a message before its bytes move; small ones take no other time."""
         if self.network is None:
             return self.latency
-        moving = size * self.network.beta if size > SMALL else 0.0
+        moving = size * self.network.beta if size > SMALL_MESSAGE else 0.0
         return max(0.0, self.network.seconds(size) - moving)
 
     def with_network(self, network: Network) -> Link:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-SMALL = 4096
-"""Bytes up to which a message costs what a message does, rather than what its bytes do."""
+from pse.emulate import SMALL_MESSAGE
+
 CLEAN, ENOUGH = 0.9, 0.05
 """A transfer tells a link's rate if its ends were in no call for this part of it, and if there are enough."""
 DEFAULT_RATE = 2e9
@@ -31,10 +31,10 @@ def fit(messages: NDArray[np.void], calls: NDArray[np.void]) -> tuple[float, flo
         Seconds that a message takes, and that it may stand behind others.
     """
     times = (messages["received"].astype(float) - messages["sent"].astype(float)) / 1e9
-    small = times[(messages["bytes"] <= SMALL) & (times > 0)]
+    small = times[(messages["bytes"] <= SMALL_MESSAGE) & (times > 0)]
     latency = float(np.clip(np.quantile(small, 0.25), 1e-6, 5e-2)) if len(small) else 1e-4
     queueing = float(max(np.quantile(small, 0.9) - latency, 0.0)) if len(small) else 0.0
-    large = messages[(messages["bytes"] > SMALL) & (times > 0)]
+    large = messages[(messages["bytes"] > SMALL_MESSAGE) & (times > 0)]
     if not len(large):
         return DEFAULT_RATE, latency, queueing
     found = [

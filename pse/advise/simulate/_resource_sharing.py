@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pse.advise.model._link_estimate import SMALL
 from pse.advise.simulate._assignment import Machine
+from pse.emulate import SMALL_MESSAGE
 
 LEAST_SHARE = 0.05
 """The part of a core that transfers leave to calls at least."""
@@ -124,7 +124,7 @@ class ResourceSharing:
     def transfer(self, sender: Party, receiver: Party, size: float, then: Then, factor: float = 1.0) -> None:
         """Have bytes go from node to node, in so many times what they usually take."""
         latency = factor * self.machine.link.latency_of(size)
-        if size <= SMALL:
+        if size <= SMALL_MESSAGE:
             self.after(latency + self._backlog(sender), then)
         else:
             slack = self.machine.slack if self.machine.eager else 0.0

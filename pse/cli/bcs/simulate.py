@@ -129,7 +129,7 @@ def _print(costs: Costs, found: dict[str, list[Simulated]]) -> None:
     console = Console() if sys.stdout.isatty() else Console(width=100)
     times = {name: time_text(1e9 * value) for name, value in asdict(costs).items() if name != "fan"}
     multicast = f"to n nodes {times['first']} + {times['level']} × log n to the base {costs.fan}"
-    along = f"along the tree {times['message']} at each end, and {times['parcel']} per parcel"
+    along = f"along the tree {times['message']} at each end, and {times['packet']} per packet"
     console.print(
         f"a message takes {times['alpha']} and {1e9 * costs.beta:.3g} ns per byte; "
         f"{multicast if costs.fan else along}; a node's work "

@@ -11,7 +11,7 @@ from pse.text import size_text
 
 Floats = NDArray[np.float64]
 
-SMALL = 4096
+SMALL_MESSAGE = 4096
 """Bytes up to which a message costs what a message does, rather than what its bytes do."""
 
 
@@ -31,9 +31,9 @@ def groups(table: NDArray[np.void], *columns: str) -> Iterator[tuple[tuple[int, 
 def exchange_classes(exchanges: NDArray[np.void]) -> Iterator[tuple[str, bool, NDArray[np.void]]]:
     """Yield small and large exchanges, where there are any: what they are called, whether large, and rows."""
     for word, is_large in (("up to", False), ("above", True)):
-        chosen = exchanges[(exchanges["size"] > SMALL) == is_large]
+        chosen = exchanges[(exchanges["size"] > SMALL_MESSAGE) == is_large]
         if len(chosen):
-            yield f"exchanges {word} {size_text(SMALL, zeros=False)}", is_large, chosen
+            yield f"exchanges {word} {size_text(SMALL_MESSAGE, zeros=False)}", is_large, chosen
 
 
 def pivot(

@@ -21,6 +21,7 @@ from pse.language.syntax._foreign_marks import (
     until,
 )
 from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES, TYPES
+from pse.language.syntax._lexer import ARITHMETIC
 from pse.language.syntax._words import CHOICE
 
 _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
@@ -482,8 +483,7 @@ def _assignment(m: Mistake) -> str | None:
     """`n += 1`, `n++`, `++n`, `a, b = b, a`, `max = 10` of a loop, `let a = b = 3`."""
     token, line, after = m.token, m.line, m.after
     kinds = [one.type for one in m.statement]
-    marks = ("PLUS", "MINUS", "STAR", "SLASH", "PERCENT")
-    if token.type in marks and kinds[1:3] == [token.type, "EQUAL"] and kinds[0] == "NAME":
+    if token.type in ARITHMETIC and kinds[1:3] == [token.type, "EQUAL"] and kinds[0] == "NAME":
         name, value = m.statement[0], text_of(until(m.statement[3:], *_EDGES))
         return f"write the name again:  {name} = {name} {token} {value or '1'}"
     if token.type in ("PLUS", "MINUS") and after[:1] == [token]:
