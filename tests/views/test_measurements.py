@@ -61,7 +61,7 @@ def test_an_application_alone_has_the_colour_of_the_same_one_beside_others(resul
     assert [line.get_linestyle() for line in drawn] == ["-", "--"]
     assert drawn[0].get_color() == drawn[1].get_color()
     assert drawn[0].get_xdata()[0] < 20 < drawn[1].get_xdata()[0]
-    assert axes.get_xlim() == (0, 104)
+    assert axes.get_xlim() == (-4, 104)
 
 
 def test_dispersion_has_a_row_for_each_setting(results):
@@ -212,3 +212,21 @@ def test_the_costs_of_several_results_are_curves_of_their_own():
     labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     assert labels[:2] == ["(1)", "(2)"]
     assert "(1), (2), … are the results" in " ".join(text.get_text() for text in figure.texts)
+
+
+def test_no_mark_is_cut_by_the_edge_of_its_panel():
+    cycles = planted_cycles(launches=3, cycles=20, load=1)
+    (axes,) = views.draw_measurements([planted_results(cycles)], "error").axes
+    assert axes.get_xlim()[0] <= 1 - 2.5  # Lines beside each other.
+    figure = views.draw_measurements([planted_results(exchanges=planted_exchanges(launches=3))], "costs")
+    right = figure.axes[1]
+    drawn = np.concatenate([right.transData.transform(line.get_xydata()) for line in right.lines])
+    assert right.get_window_extent().y1 - drawn[:, 1].max() > 5
+
+
+def test_rates_in_cells_of_six_ranks_have_their_unit_below():
+    exchanges = planted_exchanges(launches=1, ranks=6, repetitions=2)
+    figure = views.draw_measurements([planted_results(exchanges=exchanges)], "matrix")
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts if "iB/s" in text.get_text()]
+    assert texts
+    assert all("\n" in text for text in texts)

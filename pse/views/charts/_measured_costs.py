@@ -52,6 +52,7 @@ def draw_costs(
     _scale_axes(left, right, rows)
     if bent:
         right.set_yscale("symlog", linthresh=LINEAR)
+        right.margins(y=0.1)  # The limits of a linear scale cut the greatest error.
         right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     right.axhline(0, color="#888888", linewidth=0.8)
     label(right, "size of the message", "error (%)")

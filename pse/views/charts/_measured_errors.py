@@ -29,6 +29,8 @@ MARKS = "os^Dv<>"
 COLOURS = [shade for shade in PALETTE if shade != "#F0E442"]  # A thin yellow line hardly shows on white.
 DODGE, WIDEST = 0.8, 5.0
 """Points of several lines at one load stand so far beside each other, and all together, percent of load."""
+MARGIN_OF_LOADS = 4.0
+"""Room beside the least and the greatest load, percent of load: for their marks, which stand beside them."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def _draw(
         for place, name in enumerate(drawn):
             beside = min(DODGE, WIDEST / len(drawn)) * (place - (len(drawn) - 1) / 2)
             _line(axes, [point for point in own if point.line == name], style[name], beside)
-        axes.set_xlim(0, 104)
+        axes.set_xlim(-MARGIN_OF_LOADS, 100 + MARGIN_OF_LOADS)
         label(axes, "communication load (%)", "error (%)")
     return figure
 

@@ -202,7 +202,7 @@ def _square(figure: Figure, axes: Axes, square: Square, labels: Sequence[tuple[f
 def _write(axes: Axes, image: Any, values: Array, what: str, room: float) -> None:
     """Write the numbers into cells of `room` inches, with the unit below where they are narrow."""
     texts = {(at[0], at[1]): _text(values[tuple(at)], what) for at in np.argwhere(values > 0).tolist()}
-    narrow = any(text_width(text, SMALL) > 0.95 * room for text in texts.values())
+    narrow = any(text_width(text, SMALL) > 0.85 * room for text in texts.values())
     for (sender, receiver), text in texts.items():
         shade = to_hex(image.cmap(image.norm(values[sender, receiver])))
         axes.text(receiver, sender, text.replace(" ", "\n") if narrow else text, ha="center", va="center",
