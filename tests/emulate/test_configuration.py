@@ -279,6 +279,7 @@ def test_a_pattern_that_fails_is_named_with_its_line(tmp_path, monkeypatch, patt
         assert "mine.py, line " in caught.value.message
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
@@ -291,6 +292,11 @@ def test_a_pattern_that_fails_is_named_with_its_line(tmp_path, monkeypatch, patt
         (
             "def check(*_):\n    while True: pass\n@pattern('mine', check=check)\ndef mine(cycle): 1\n",
             "in its",
+        ),
+        (  # What comes while an object is taken away is lost.
+            "import time\nclass Lost:\n    def __del__(self):\n        time.sleep(0.3)\n"
+            "@pattern('mine')\ndef mine(cycle):\n    Lost()\n    while True: pass\n",
+            "fails for rank 0 of 2",
         ),
         ("while True:\n    pass\n", "mine.py can't be executed"),
     ],

@@ -67,10 +67,12 @@ def _in_time() -> Iterator[None]:
         yield
         return
     handler, begin = signal.signal(signal.SIGALRM, _overdue), time.monotonic()
-    left, interval = signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    # Again and again: what is raised in a callback of the garbage collector is lost.
+    left, interval = signal.setitimer(signal.ITIMER_REAL, PATIENCE, PATIENCE)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         rest = max(left - (time.monotonic() - begin), 1e-6) if left else 0.0
         signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)  # None: a library's.
         signal.setitimer(signal.ITIMER_REAL, rest, interval)
