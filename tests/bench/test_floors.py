@@ -7,10 +7,11 @@ import sys
 import numpy as np
 import pytest
 
+from pse import _proc
 from pse.bench import _floors
 from pse.bench._running import confined_to, in_turn, run_peer, run_program, usable_cores
 from pse.bench.subjects.hop import hop_times
-from pse.bench.subjects.idle import cpu_seconds, find_ranks
+from pse.bench.subjects.idle import cpu_seconds
 from pse.errors import RunError
 from pse.trace._recorder import Recorder
 
@@ -96,6 +97,6 @@ def test_cpu_time_and_ranks_are_read_from_proc():
         stdout=subprocess.PIPE,
     ) as process:
         assert process.stdout.readline() == b"ready\n"
-        assert find_ranks(process.pid).keys() == {3}
+        assert _proc.ranks_below(process.pid).keys() == {3}
         assert cpu_seconds(process.pid) > 0
         process.stdin.close()

@@ -9,7 +9,7 @@ import pytest
 from pse_testing.jobs import TWO_NODES
 
 from pse.modules._errors import BuildError
-from pse.modules.build._libraries import find_mpi
+from pse.modules.build._libraries import find_mpi_compiler
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -61,7 +61,7 @@ def test_without_the_headers_of_mpi_the_build_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildError, match=r"x\.c needs MPI's headers to be built, and there is no mpicc"):
-        find_mpi("x.c", "c")
+        find_mpi_compiler("x.c", "c")
 
 
 def test_intels_compiler_is_told_where_it_is(tmp_path, monkeypatch):
@@ -71,6 +71,6 @@ def test_intels_compiler_is_told_where_it_is(tmp_path, monkeypatch):
     mpicc.chmod(0o755)
     monkeypatch.delenv("I_MPI_ROOT", raising=False)
     monkeypatch.setattr("sys.executable", str(mpicc.with_name("python")))
-    library = find_mpi("x.c", "c")
+    library = find_mpi_compiler("x.c", "c")
     assert library.compile_flags == (f"-I{tmp_path}/include",)
     assert library.link_flags == ("-Wl,-rpath", "-Wl,/lib", "-lmpi")
