@@ -5,6 +5,7 @@ limit after which everything they started is killed and the test fails with what
 """
 
 import contextlib
+import faulthandler
 import fcntl
 import os
 import secrets
@@ -29,6 +30,9 @@ sys.path.append(str(Path(__file__).parents[1] / "cext" / "abi"))  # The package 
 
 LOOKS = 20
 """How often a test looks who has mapped a new entry of /dev/shm."""
+
+TURN_SECONDS = 400
+"""How long a test may wait for its turn: longer than the time limit of an ordinary one."""
 
 SETTLE_SECONDS = 5.0
 """How long after a test processes may take to be gone: what the product promises for a killed job."""
@@ -78,8 +82,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # Outside of the test's own time limit.
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let no test run beside one that is marked `alone`."""
-    with turn(Path(os.environ[SHARED]), needs_quiet(item)):
+    with ending_worker(item), turn(Path(os.environ[SHARED]), needs_quiet(item)):
         return (yield)
+
+
+@contextlib.contextmanager
+def ending_worker(item: pytest.Item) -> Iterator[None]:
+    """End a worker, and so name its test, where the time limit's exception stops nothing: C doesn't see it."""
+    if hasattr(item.config, "workerinput"):
+        marker = item.get_closest_marker("timeout")
+        limit = float(marker.args[0] if marker else item.config.getini("timeout") or 0)
+        faulthandler.dump_traceback_later(TURN_SECONDS + limit, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def needs_quiet(item: pytest.Item) -> bool:
@@ -89,11 +106,14 @@ def needs_quiet(item: pytest.Item) -> bool:
 
 @contextlib.contextmanager
 def turn(locks: Path, alone: bool) -> Iterator[None]:
-    """Hold the room together with others, or alone; everybody comes through the gate, so nobody starves."""
-    with open(locks / "gate", "w") as gate, open(locks / "room", "w") as room:
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        fcntl.flock(gate, fcntl.LOCK_UN)
+    """Hold the room together with others, or alone; everybody comes through the gate, so nobody starves.
+
+    The locks are this process's own: a child that a test has left behind doesn't hold them.
+    """
+    with open(locks / "gate", "w") as gate, open(locks / "room", "w+") as room:
+        fcntl.lockf(gate, fcntl.LOCK_EX)
+        fcntl.lockf(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.lockf(gate, fcntl.LOCK_UN)
         yield
 
 

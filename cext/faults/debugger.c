@@ -2,15 +2,11 @@
 #include "faults.h"
 #include "signal_safe_text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
-
-#define LOOK_NANOSECONDS 50000000
 
 static const char *const *opening, *const *environment;
 static const char *announcement;
@@ -42,14 +38,13 @@ static void open_window(void)
         pse_faults_start(opening, environment, STDOUT_FILENO);
 }
 
-/* A debugger that attached stopped the process: of all calls that wait, this one tells it afterwards, also
- * where the debugger has left again. */
-static bool was_stopped(void)
+/* A debugger that attaches stops the process: of all calls that wait, this one tells it afterwards, also where
+ * the debugger has left again. */
+static void wait_to_be_stopped(void)
 {
-    struct timespec look = {.tv_nsec = LOOK_NANOSECONDS};
     sigset_t none;
     sigemptyset(&none);
-    return sigtimedwait(&none, NULL, &look) < 0 && errno == EINTR;
+    sigwaitinfo(&none, NULL);
 }
 
 void pse_faults_wait_for_debugger(void)
@@ -60,6 +55,6 @@ void pse_faults_wait_for_debugger(void)
     pse_faults_text_write(&words, STDERR_FILENO, false);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     open_window();
-    while (!is_traced() && !was_stopped())
-        ;
+    if (!is_traced())
+        wait_to_be_stopped();
 }

@@ -103,6 +103,25 @@ def test_beside_other_tests_shared_memory_counts_that_the_tests_own_processes_ha
     assert strange not in result.stdout.str()
 
 
+def test_a_child_left_behind_does_not_hold_up_a_test_that_is_to_run_alone(inner):
+    result = inner(
+        "import pytest, signal\n"
+        "def test_leak():\n"
+        "    if pid := os.fork():\n"
+        "        print('pid', pid, flush=True)\n"
+        "    else:\n"
+        "        os.closerange(0, 3)\n"
+        "        signal.pause()\n"
+        "@pytest.mark.alone\n"
+        "def test_alone():\n"
+        "    pass\n",
+        *("-s", "-o", "markers=alone"),
+    )
+    [pid] = [int(line.split()[-1]) for line in result.outlines if "pid " in line]
+    os.kill(pid, signal.SIGKILL)
+    result.assert_outcomes(passed=2)
+
+
 def test_clean_test_passes(nothing_left_behind):
     program = "import tempfile; file = tempfile.NamedTemporaryFile(); print(file.name)"
     made = subprocess.run([sys.executable, "-c", program], text=True, stdout=subprocess.PIPE, check=True)
