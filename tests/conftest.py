@@ -88,7 +88,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ending_worker(item: pytest.Item) -> Iterator[None]:
-    """End a worker, and so name its test, where the time limit's exception stops nothing: C doesn't see it."""
+    """End a worker, and so name its test, where the time limit's exception stops nothing, as in C."""
     if hasattr(item.config, "workerinput"):
         marker = item.get_closest_marker("timeout")
         limit = float(marker.args[0] if marker else item.config.getini("timeout") or 0)

@@ -38,8 +38,8 @@ static void open_window(void)
         pse_faults_start(opening, environment, STDOUT_FILENO);
 }
 
-/* A debugger that attaches stops the process: of all calls that wait, this one tells it afterwards, also where
- * the debugger has left again. */
+/* A debugger that attaches stops the process: of all calls that wait, this one tells it afterwards, also
+ * where the debugger has left again. */
 static void wait_to_be_stopped(void)
 {
     sigset_t none;
