@@ -5,7 +5,8 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -54,32 +55,58 @@ PICKLERS = {
 LINE_CEILING = 800
 FOLDER_CEILING = 22
 SHOWN_CEILING = 13
-SOURCES = {".py", ".pyi", ".pyx", ".pxd"}
+SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".pxi"}
 
-CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?c?import\s+([\w.]+(?:\s*,\s*[\w.]+)*)", re.MULTILINE)
+CYTHON_IMPORT = re.compile(
+    r"^[ \t]*(?:from\s+(\.*)([\w.]*)\s+)?c?import\s+(\([^)]*\)|[^\n(#]+)", re.MULTILINE
+)
+
+
+def absolute(package: str, level: int, module: str) -> str:
+    """Give the dotted name of what `package` imports from, with so many dots before it."""
+    parents = package.split(".")[: -(level - 1) or None] if level else []
+    return ".".join([*parents, *filter(None, [module])])
+
+
+def dotted(node: ast.expr) -> str:
+    """Write a name with dots as it stands in a text; empty for other expressions."""
+    if isinstance(node, ast.Attribute):
+        base = dotted(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def python_imports(text: str, package: str) -> Iterator[str]:
-    """Yield the dotted names that Python source in `package` imports, relative ones made absolute."""
-    for node in ast.walk(ast.parse(text)):
+    """Yield the dotted names that Python source in `package` imports, or takes of a package it imported."""
+    tree, bound = ast.parse(text), {}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names = {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")[: -(node.level - 1) or None] if node.level else []
-            base = ".".join([*parents, *filter(None, [node.module])])
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            base = absolute(package, node.level, node.module or "")
+            names = {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
+        else:
+            continue
+        bound |= names
+        yield from names.values()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and (name := dotted(node.value)):
+            package = bound.get(name, name)
+            yield from [f"{package}.{node.attr}"] if package in PACKAGES else []
 
 
-def cython_imports(text: str) -> Iterator[str]:
-    """Yield the dotted names that Cython source imports or cimports."""
-    for base, names in CYTHON_IMPORT.findall(text):
-        yield from (f"{base}.{name.strip()}".strip(".") for name in names.split(","))
+def cython_imports(text: str, package: str) -> Iterator[str]:
+    """Yield the dotted names that Cython source in `package` imports or cimports."""
+    for dots, module, names in CYTHON_IMPORT.findall(text):
+        base = absolute(package, len(dots), module)
+        words = (name.split() for name in re.sub(r"#.*", "", names).strip("()").split(","))
+        yield from (f"{base}.{name[0]}".strip(".") for name in words if name)
 
 
 def imports(path: Path, package: str) -> set[str]:
     """Collect the dotted names that a source file of a package imports."""
-    text = path.read_text()
-    return set(python_imports(text, package) if path.suffix in {".py", ".pyi"} else cython_imports(text))
+    read = python_imports if path.suffix in {".py", ".pyi"} else cython_imports
+    return set(read(path.read_text(), package))
 
 
 def modules() -> dict[str, list[Path]]:
@@ -89,9 +116,13 @@ def modules() -> dict[str, list[Path]]:
         if path.suffix in SOURCES:
             name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
             found.setdefault(name, []).append(path)
-    faces = {name.rpartition(".")[2]: name for name in found}
+    faces = {
+        name.rpartition(".")[2]: name
+        for name, paths in found.items()
+        if not any(path.suffix == ".py" for path in paths)
+    }
     for path in sorted((ROOT / "cext").rglob("*.pyx")):
-        found[faces[path.stem]].append(path)
+        found[faces[path.stem]] += [path, *sorted(path.parent.rglob("*.pxi"))]
     return found
 
 
@@ -135,11 +166,38 @@ def crossings() -> Iterator[tuple[str, str]]:
                 yield name, target
 
 
-def exported(package: str) -> set[str]:
-    """Name what a package's facade exports, as its stub says it."""
+@cache
+def exported(package: str) -> Mapping[str, str]:
+    """Say of what a package's facade exports where it takes it from, as its stub says it."""
     stub = next((path for path in MODULES[package] if path.name == "__init__.pyi"), None)
     nodes = ast.walk(ast.parse(stub.read_text())) if stub else ()
-    return {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return {
+        alias.asname or alias.name: f"{absolute(package, node.level, node.module or '')}.{alias.name}"
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def origin(name: str) -> str:
+    """Follow a name through facades to where it is made."""
+    package, _, last = name.rpartition(".")
+    if name in MODULES or package not in PACKAGES or last not in exported(package):
+        return name
+    return origin(exported(package)[last])
+
+
+def rings(imported_by: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Find the modules that import each other in a circle, facades between them or not."""
+    graph = nx.DiGraph()
+    for name, targets in imported_by.items():
+        graph.add_edges_from(
+            (name, module)
+            for target in targets
+            for module in (module_of(target), module_of(origin(target)))
+            if module and not f"{name}.".startswith(f"{module}.")
+        )
+    return [sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1]
 
 
 def is_public(name: str) -> bool:
@@ -199,14 +257,7 @@ def test_subpackages_import_only_subpackages_below():
 
 
 def test_files_form_no_cycle():
-    graph = nx.DiGraph()
-    for name, targets in IMPORTS.items():
-        graph.add_edges_from(
-            (name, module)
-            for module in map(module_of, targets)
-            if module and not f"{name}.".startswith(f"{module}.")
-        )
-    assert not [sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1]
+    assert not rings(IMPORTS)
 
 
 def test_other_rooms_import_only_what_a_facade_exports():
@@ -366,16 +417,41 @@ def test_python_imports_are_seen(text, expected):
     assert set(python_imports(text, "pse.memory")) == expected
 
 
+def test_what_is_taken_of_an_imported_package_is_seen():
+    for text in (
+        "from pse.trace import query\nquery._tables",
+        "from pse.trace import query as q\nq._tables",
+        "import pse.trace.query\npse.trace.query._tables",
+    ):
+        assert "pse.trace.query._tables" in set(python_imports(text, "pse.views"))
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("cimport pse.one._two, cython", {"pse.one._two", "cython"}),
         ("from pse.one._two cimport Three", {"pse.one._two.Three"}),
         ("    from pse.one import two", {"pse.one.two"}),
+        ("from pse.one cimport two as three, four", {"pse.one.two", "pse.one.four"}),
+        ("from pse.one cimport (\n    two,  # why\n    three,\n)\nx = 1", {"pse.one.two", "pse.one.three"}),
+        ("from . cimport two", {"pse.memory.two"}),
+        ("from ..one cimport two", {"pse.one.two"}),
     ],
 )
 def test_cython_imports_are_seen(text, expected):
-    assert set(cython_imports(text)) == expected
+    assert set(cython_imports(text, "pse.memory")) == expected
+
+
+def test_a_face_is_the_module_that_has_its_stub():
+    faces = {name for name, paths in MODULES.items() if any(path.suffix == ".pyx" for path in paths)}
+    assert {"pse.analysis._replay", "pse.views._blocks", "pse.runtime._sequencer"} <= faces
+    assert len(faces) == len(list((ROOT / "cext").rglob("*.pyx")))
+
+
+def test_a_circle_is_found_though_files_import_from_their_own_facade():
+    lower, upper = "pse.trace.query._key_matching", "pse.trace.query._messages"
+    assert lower in map(module_of, IMPORTS[upper])
+    assert rings({**IMPORTS, lower: {"pse.trace.query.match_messages"}}) == [[lower, upper]]
 
 
 def test_the_rule_forbids_what_it_should():
