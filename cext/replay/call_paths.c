@@ -288,6 +288,7 @@ static int take(pse_replay_paths *paths, const pse_event *event, int16_t residua
     case PSE_EVENT_MPI_RECEIVE_POST:
     case PSE_EVENT_MPI_RECEIVE:
     case PSE_EVENT_MPI_PROBE:
+    case PSE_EVENT_MPI_CHANNEL:
     case PSE_EVENT_MPI_REQUEST_TEST:
     case PSE_EVENT_MPI_REQUEST_CANCEL:
     case PSE_EVENT_MPI_COLLECTIVE_BEGIN:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import enum
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pse.trace import EventType
 from pse.trace.format import NONE, Array
 from pse.trace.query import Trace, all_messages
 
@@ -43,6 +44,7 @@ WAITS_FOR = ("rank", "reason", "site", "tph", "edge", "peer")
 BLOCK_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
+        ("thread", "<u4"),  # of the rank, where threads are told apart (`thread_activity`); else 0
         ("kind", "u1"),  # BlockKind
         ("begin", "<i8"),  # ns
         ("end", "<i8"),  # ns
@@ -151,17 +153,63 @@ def rank_activity(trace: Trace) -> Activity:
     parts = [_blocks(calls, BlockKind.CALL, "enter", "leave"), _blocks(waits, BlockKind.WAIT, "begin", "end")]
     bare = ~np.isin(routines["rank"], np.concatenate([calls["rank"], waits["rank"]]))
     if bare.any():
-        is_mpi = np.array([name.startswith("MPI_") for name in names])[routines["routine"]]
-        outermost = _outermost(routines, bare & is_mpi)
-        found = _blocks(routines[outermost], BlockKind.ROUTINE, "enter", "leave")
-        found["row"] = outermost
-        parts.append(found)
+        parts.append(_blocks_of_routines(routines, bare & _is_mpi(routines, names)))
     blocks = _in_order(np.concatenate(parts))
     _find_runs(blocks, waits)
-    starts = np.searchsorted(blocks["rank"], trace.ranks, side="left").tolist()
-    ends = np.searchsorted(blocks["rank"], trace.ranks, side="right").tolist()
-    bounds = dict(zip(trace.ranks, zip(starts, ends, strict=True), strict=True))
-    return Activity(trace, blocks, calls, waits, routines, names, bounds)
+    return Activity(trace, blocks, calls, waits, routines, names, _bounds(trace, blocks))
+
+
+def thread_activity(did: Activity) -> Activity:
+    """Tell the threads of ranks apart: blocks by rank, then by thread, then by their begin.
+
+    Module calls, and waits between them, are of a rank's first thread; blocks of others are calls of MPI.
+    """
+    threads = _threads_of_routines(did.trace)
+    if not threads.any():
+        return did
+    parts = [did.blocks[did.blocks["kind"] != BlockKind.ROUTINE]]
+    is_bare, is_mpi = (
+        ~np.isin(did.routines["rank"], parts[0]["rank"]),
+        _is_mpi(did.routines, did.routine_names),
+    )
+    for thread in np.unique(threads).tolist():
+        own = _blocks_of_routines(did.routines, is_mpi & (threads == thread) & (is_bare | (thread > 0)))
+        own["thread"] = thread
+        parts.append(own)
+    blocks = np.concatenate(parts)
+    blocks = blocks[np.lexsort((blocks["begin"], blocks["thread"], blocks["rank"]))]
+    _find_runs(blocks, did.waits)
+    return replace(did, blocks=blocks, bounds=_bounds(did.trace, blocks))
+
+
+def _threads_of_routines(trace: Trace) -> Array:
+    """The thread of each of `Trace.routine_calls`."""
+    parts = [np.empty(0, "<u4")]
+    for rank in trace.ranks:
+        events = trace.select(rank, EventType.THREAD, EventType.REGION_LEAVE)
+        is_turn = events["type"] == EventType.THREAD
+        turns, calls = np.flatnonzero(is_turn), np.flatnonzero(~is_turn)
+        parts.append(np.append(0, events["a"][turns])[np.searchsorted(turns, calls)].astype("<u4"))
+    return np.concatenate(parts)
+
+
+def _is_mpi(routines: Array, names: list[str]) -> Array:
+    found: Array = np.array([name.startswith("MPI_") for name in names], bool)[routines["routine"]]
+    return found
+
+
+def _blocks_of_routines(routines: Array, chosen: Array) -> Array:
+    """Blocks of the outermost ones of the chosen routine calls."""
+    outermost = _outermost(routines, chosen)
+    found = _blocks(routines[outermost], BlockKind.ROUTINE, "enter", "leave")
+    found["row"] = outermost
+    return found
+
+
+def _bounds(trace: Trace, blocks: Array) -> dict[int, tuple[int, int]]:
+    """Where the blocks of each rank begin and end."""
+    first, last = (np.searchsorted(blocks["rank"], trace.ranks, side).tolist() for side in ("left", "right"))
+    return dict(zip(trace.ranks, zip(first, last, strict=True), strict=True))
 
 
 def _blocks(table: Array, kind: BlockKind, begin: str, end: str) -> Array:

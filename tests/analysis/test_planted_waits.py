@@ -12,7 +12,9 @@ from pse.analysis.cube._metrics import WAIT_OF_DELAY, ancestors
 
 RANKS = 5
 WORLD = list(range(RANKS))
-COMMUNICATORS = [WORLD, [3, 0, 4], [1, 2], [4, 3, 2, 1]]
+COMMUNICATORS = [WORLD, [3, 0, 4], [1, 2], [4, 3, 2, 1], [0, 2, 1, 3, 4]]
+GROUPS = {4: 2}
+"""The communicator between two groups, and how many ranks the first one has."""
 HOSTS = [[], ["FZJ/n0", "FZJ/n0", "BRS/n1", "BRS/n2", "FZJ/n3"], [f"m{rank}/node" for rank in WORLD]]
 CLOCKS = [{}, {"FZJ/n0": (3_000, 0.0), "BRS/n1": (10**15, 0.0), "FZJ/n3": (7, 0.0), "m4/node": (10**9, 0.0)}]
 WAITS = st.integers(0, 10**9)
@@ -27,43 +29,55 @@ COLLECTIVES = (
 )
 
 
-def some_ranks(draw, on, count):
-    return draw(st.permutations(COMMUNICATORS[on]))[:count]
+BETWEEN_GROUPS = COLLECTIVES[:7]
+
+
+def some_sources(draw, planted, on):
+    """Choose a rank of a communicator, and in some order those that may send to it."""
+    members = planted.communicators[on]
+    target = draw(st.integers(0, len(members) - 1))
+    partners = draw(st.permutations(planted.partners(on, target)))
+    return members[target], [members[place] for place in partners]
 
 
 def draw_step(draw, planted):
     """Take one step, in one of the communicators."""
     on = draw(st.integers(0, len(COMMUNICATORS) - 1))
     size = len(COMMUNICATORS[on])
-    kind = draw(st.integers(0, 6))
+    target, sources = some_sources(draw, planted, on)
+    source, kind = sources[0], draw(st.integers(0, 9))
+    several = draw(st.lists(st.sampled_from(sources), min_size=1, max_size=5))
+    waits = [draw(WAITS) for _ in several]
     if kind == 0:
-        source, target = some_ranks(draw, on, 2)
         planted.late_sender(on, source, target, draw(WAITS), draw(st.integers(0, 3)), draw(st.booleans()))
     elif kind == 1:
-        source, target = some_ranks(draw, on, 2)
         planted.late_receiver(on, source, target, draw(WAITS), draw(st.integers(0, 3)), draw(st.booleans()))
     elif kind == 2:
-        target, *sources = some_ranks(draw, on, size)
-        sources = draw(st.lists(st.sampled_from(sources), min_size=1, max_size=5))
-        waits = [draw(WAITS) for _ in sources]
-        planted.waitall(on, sources, target, waits, draw(st.booleans()))
+        planted.waitall(on, several, target, waits, draw(st.booleans()))
     elif kind == 3:
-        first, target, *others = some_ranks(draw, on, size)
-        planted.wrong_order(on, first, draw(st.sampled_from([first, *others])), target, draw(WAITS))
+        planted.wrong_order(on, source, draw(st.sampled_from(sources)), target, draw(WAITS))
     elif kind == 4:
         rank = draw(st.sampled_from(WORLD))
         planted.enter(rank, draw(st.sampled_from(["solve", "exchange", "halo"])))
     elif kind == 5:
         planted.leave(draw(st.sampled_from(WORLD)))
+    elif kind == 6:
+        planted.waitsome(on, several, target, waits, draw(st.lists(st.integers(1, 3), max_size=5)))
+    elif kind == 7:
+        planted.persistent(on, source, target, draw(WAITS), draw(st.booleans()))
+    elif kind == 8:
+        planted.partitioned(on, source, target, waits, draw(st.permutations(range(len(waits)))))
     else:
         begins, ends = ([draw(WAITS) for _ in range(size)] for _ in range(2))
+        names = BETWEEN_GROUPS if on in GROUPS else COLLECTIVES
         root = draw(st.integers(0, size - 1))
-        planted.collective(on, draw(st.sampled_from(COLLECTIVES)), begins, [end + 1 for end in ends], root)
+        planted.collective(on, draw(st.sampled_from(names)), begins, [end + 1 for end in ends], root)
 
 
 @st.composite
 def programs(draw):
-    planted = PlantedWaits(RANKS, COMMUNICATORS, draw(st.sampled_from(HOSTS)), draw(st.sampled_from(CLOCKS)))
+    hosts, clocks = draw(st.sampled_from(HOSTS)), draw(st.sampled_from(CLOCKS))
+    planted = PlantedWaits(RANKS, COMMUNICATORS, hosts, clocks, groups=GROUPS)
     for _ in range(draw(st.integers(1, 12))):
         draw_step(draw, planted)
     return planted

@@ -52,6 +52,30 @@ def test_a_rank_that_is_late_in_no_call_is_told_so(name, where):
     assert f"rank 1 is late, in {name}, {where}. " in sentence
 
 
+def called_from_two(metric: str) -> Cube:
+    """Ranks wait in one function that two others call, for a rank that is late in one that both call."""
+    names = ("ring", "first", "halo", "MPI_Recv", "work", "second", "halo", "MPI_Recv", "work")
+    parents = (-1, 0, 1, 2, 1, 0, 5, 6, 5)
+    paths = tuple(
+        CallPath(parent, "program" if parent < 0 else "routine", name, place)
+        for parent, name, place in zip(
+            parents, names, ("", "a.py:1", PLACE, "", "b.py:5", "c.py:1", PLACE, "", "b.py:5"), strict=True
+        )
+    )
+    values = {name: np.zeros((9, 2)) for name in ("time", *ancestors(metric), "delay_latesender")}
+    values["time"][0] = 100
+    for name in ancestors(metric)[:-1]:
+        values[name][[3, 7], 0] = 20, 40
+    values["delay_latesender"][[4, 8], 1] = 20, 40
+    return Cube(paths, tuple(Location("", "node0", rank) for rank in range(2)), values)
+
+
+def test_one_function_that_several_call_is_told_once():
+    (sentence,) = remedies(called_from_two("mpi_latesender"))
+    assert sentence.startswith(f"Late sender: rank 0 waits 30 % of all time in MPI_Recv of halo ({PLACE}). ")
+    assert "For 100 % of such waits in the whole program rank 1 is late, in work (b.py:5). " in sentence
+
+
 def test_a_receive_that_was_posted_early_gets_another_remedy():
     (sentence,) = remedies(waiting("mpi_latesender", [60, 0], routine="MPI_Waitall"))
     assert "MPI_Irecv" not in sentence

@@ -131,7 +131,7 @@ def test_each_call_path_has_the_causes_of_its_own_waits(tmp_path):
     assert causes["MPI_Recv"].keys() == {("halo", 2)}
     assert cube.causes["value"].sum() == cube.total("delay") == cube.total("mpi_latesender")
     one, other = remedies(cube)
-    assert "For 100 % of these waits rank 1 is late, in solve. " in one
+    assert "in MPI_Recv of exchange. For 100 % of these waits rank 1 is late, in solve. " in one
     assert "For 100 % of these waits rank 2 is late, in halo. " in other
     lines = [line.strip() for line in cube_text(cube) if "caused by" in line]
     assert lines == [
@@ -220,6 +220,19 @@ def test_the_critical_path_goes_along_one_thread_at_a_time(tmp_path):
     cube = analyze(planted(tmp_path / "run", *LATE_THREAD))
     before = {("program", 1): 1000, ("solve", 1): 90, ("exchange", 1): 10, ("halo", 1): 400}
     assert values_of(cube, "critical_path") == before | {("MPI_Recv", 0): 9, ("solve", 0): 191}
+
+
+def test_the_path_of_a_trace_is_told_by_threads(tmp_path):
+    trace = planted(tmp_path / "run", *LATE_THREAD)
+    path, cube = critical_path(trace), analyze(trace)
+    assert path.length == cube.total("critical_path") == 1700
+    assert path.shares() == [
+        ("start", "start", 1100, 1),
+        ("program · thread 1", "program", 400, 1),
+        ("end", "end", 191, 1),
+        ("message", "hand-over", 9, 1),
+        ("thread", "hand-over", 0, 1),
+    ]
 
 
 def test_a_join_leads_to_the_thread_that_ended_last(tmp_path):

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import region_rows, text_rows
@@ -48,6 +49,20 @@ else:
     posted = [world.Irecv(np.empty(4), MPI.ANY_SOURCE, tag) for tag in (8, 9)]
     assert MPI.Request.Waitsome(posted) == [1]
     assert MPI.Request.Waitsome(posted) == [0]
+if len(made) > 1:
+    pair = [world.Psend_init(data, 1, 1, 7) if first else world.Precv_init(data, 1, 0, 7) for _ in range(2)]
+    for request in pair if first else pair[::-1]:
+        request.Start()
+    world.Barrier()
+    for request in pair:
+        if first:
+            request.Pready(0)
+            time.sleep({DELAY})
+        else:
+            request.Wait()
+    for request in pair:
+        request.Wait()
+        request.Free()
 if first:
     print(len(made))
 """
@@ -69,6 +84,16 @@ def test_persistent_partitioned_and_some_requests_wait_for_late_senders(pse, tmp
     assert sender == 0
     made = int(done.out)
     assert receiver >= 1e9 * DELAY * (3 if made > 1 else 0.5)  # the last partition, too, is waited for
+    if made > 1:
+        assert_that_channels_are_apart(open_trace(tmp_path / "late"))
+
+
+def assert_that_channels_are_apart(trace):
+    """The sender makes the first one ready first, the receiver starts the second one first."""
+    messages = mpi_messages(trace)
+    one, other = np.sort(messages[messages["tag"] == 7], order="channel")
+    assert one["posted"] > other["posted"]
+    assert one["sent"] < other["sent"]
 
 
 AMONG_NEIGHBORS = f"""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pse import trace
 from pse.trace import NONE, Collective, EventType, SendMode, pair
+from pse.trace.format import CommunicatorFlag
 from pse_testing.traces import Row, region_rows, text_rows, write_trace
 
 E = EventType
@@ -20,6 +21,7 @@ ROUTINES = (
     *("MPI_Testall", "MPI_Probe", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
     *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "MPI_Neighbor_alltoall"),
     *("MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoallw", "solve", "exchange", "halo", "Thread.join"),
+    *("MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Waitsome", "MPI_Waitany"),
 )
 MODES = {"MPI_Ssend": SendMode.SYNCHRONOUS, "MPI_Bsend": SendMode.BUFFERED}
 
@@ -40,6 +42,8 @@ class PlantedWaits:
     are_compared : bool, default True
         Whether the trace tells that: nodes compare their clocks with the first of their metahost, these with
         the first of all.
+    groups : mapping of int to int, optional
+        Which of the communicators are between two groups, and how many of their ranks the first group has.
 
     Attributes
     ----------
@@ -54,14 +58,16 @@ class PlantedWaits:
         hosts: Sequence[str] = (),
         clocks: Mapping[str, tuple[int, float]] | None = None,
         are_compared: bool = True,
+        groups: Mapping[int, int] | None = None,
     ) -> None:
         self.ranks, self.communicators, self.hosts = ranks, communicators, hosts
-        self.clocks, self.are_compared = clocks or {}, are_compared
+        self.clocks, self.are_compared, self.groups = clocks or {}, are_compared, groups or {}
         self.rows: list[list[Row]] = [[] for _ in range(ranks)]
         self.now = [1000] * ranks
         self.expected: Counter[tuple[str, str, int]] = Counter()
         self._open: list[list[tuple[str, int]]] = [[] for _ in range(ranks)]
         self._requests = [0] * ranks
+        self._channels: Counter[tuple[int, int, int]] = Counter()
         for rank in range(ranks):
             for number, name in enumerate(ROUTINES):
                 self.rows[rank] += text_rows(number, name)
@@ -73,16 +79,33 @@ class PlantedWaits:
                 continue
             place = members.index(rank)
             self._row(rank, E.MPI_COMMUNICATOR, 0, pair(number, 0), pair(members[0], number),
-                      pair(len(members), place))  # fmt: skip
+                      pair(len(members), place), self._side(number - 1, place))  # fmt: skip
             for first in range(0, len(members) if place == 0 else 0, 4):
                 four = [*members[first : first + 4], *[NONE] * 3]
                 self._row(rank, E.MPI_COMMUNICATOR_RANKS, 0, pair(number, first), pair(*four[:2]),
                           pair(*four[2:4]))  # fmt: skip
+            if number - 1 in self.groups:
+                continue
             targets = [other for other in range(len(members)) if place in self.sources(number - 1, other)]
             for first in range(0, len(targets), 4):
                 four = [*targets[first : first + 4], *[NONE] * 3]
                 self._row(rank, E.MPI_NEIGHBORS, 0, pair(number, first), pair(*four[:2]), pair(*four[2:4]),
                           len(targets))  # fmt: skip
+
+    def _side(self, on: int, place: int) -> int:
+        """Flags of the communicator on a rank."""
+        if on not in self.groups:
+            return 0
+        second = CommunicatorFlag.SECOND_GROUP if place >= self.groups[on] else 0
+        return CommunicatorFlag.TWO_GROUPS | second
+
+    def partners(self, on: int, place: int) -> list[int]:
+        """Give the places of those that exchange data with one in a collective operation; not its own."""
+        every = range(len(self.communicators[on]))
+        if on in self.groups:
+            first = self.groups[on]
+            return [other for other in every if (other < first) != (place < first)]
+        return [other for other in every if other != place]
 
     def sources(self, on: int, place: int) -> list[int]:
         """The neighbours that send to a rank: in communicators by turns those of a ring and of a graph."""
@@ -229,6 +252,80 @@ class PlantedWaits:
         self.call(target, "MPI_Recv", begin, late + 5, self.receive(late + 4, second, on, 201))
         self.call(target, "MPI_Recv", late + 5, late + 7, self.receive(late + 6, first, on, 200))
 
+    def waitsome(
+        self, on: int, sources: list[int], target: int, waits: list[int], batches: list[int]
+    ) -> None:
+        """Receives that calls complete some at a time: each call waits for the last of its own."""
+        begin = self.together(target, *sources)
+        posted = [self.request(target) for _ in sources]
+        rows = [self.post(begin + 1, source, on, 100 + n, posted[n]) for n, source in enumerate(sources)]
+        self.call(target, "MPI_Startall", begin, begin + 2, *rows)
+        order = sorted(range(len(sources)), key=lambda number: waits[number])
+        sent = {}
+        for number in order:
+            source = sources[number]
+            late = max(begin + waits[number], self.now[source], *sent.values(), begin + 2)
+            row = self.send(source, late + 1, target, on, 100 + number)
+            self.call(source, "MPI_Send", late, late + 2, row)
+            sent[number] = late
+        while order:
+            count = batches.pop() if batches else len(order)
+            batch, order = order[:count], order[count:]
+            enter, last = self.now[target], max(sent[number] for number in batch)
+            leave = max(enter, last) + 6
+            found = [self.receive(leave - 1, sources[n], on, 100 + n, posted[n]) for n in reversed(batch)]
+            self.expect("mpi_latesender", target, "MPI_Waitsome", max(last - enter, 0), [sources[batch[-1]]])
+            self.call(target, "MPI_Waitsome", enter, leave, *found)
+
+    def persistent(self, on: int, source: int, target: int, wait: int, is_late_receiver: bool) -> None:
+        """Requests of one message that are started, one of them late, and completed."""
+        begin = self.together(source, target)
+        sent, posted = self.request(source), self.request(target)
+        send, post = (begin, begin + 2 + wait) if is_late_receiver else (begin + 4 + wait, begin)
+        row = self.send(source, send + 1, target, on, 250, sent, SendMode.SYNCHRONOUS)
+        self.call(source, "MPI_Start", send, send + 2, row)
+        self.call(target, "MPI_Start", post, post + 4, self.post(post + 1, source, on, 250, posted))
+        end = max(send, post) + 10
+        done = {"type": E.MPI_SEND_COMPLETE, "time": end - 1, "c": pair(on + 1, sent)}
+        if is_late_receiver:
+            self.expect("mpi_latereceiver", source, "MPI_Waitany", wait, [target])
+        else:
+            self.expect("mpi_latesender", target, "MPI_Waitany", wait, [source])
+        self.call(source, "MPI_Waitany", send + 2, end, done)
+        self.call(target, "MPI_Waitany", post + 4, end, self.receive(end - 1, source, on, 250, posted))
+
+    def partitioned(self, on: int, source: int, target: int, waits: list[int], started: list[int]) -> None:
+        """Channels of one kind, made ready in turn by the sender, started in any order by the receiver."""
+        begin, kind = self.together(source, target), (on, source, target)
+        first = self._channels[kind]
+        self._channels[kind] += len(waits)
+        sent, posted = ([self.request(rank) for _ in waits] for rank in (source, target))
+        mode = {"flags": SendMode.PARTITIONED}
+        for rank, requests in ((source, sent), (target, posted)):
+            rows = []
+            for n in started if rank == target else range(len(waits)):
+                rows += self._channel(begin + 1, on, requests[n], first + n)
+                rows += [self.post(begin + 1, source, on, 300, posted[n]) | mode] if rank == target else []
+            self.call(rank, "MPI_Startall", begin, begin + 2, *rows)
+        late = begin + 2
+        for n, wait in enumerate(waits):
+            late, enter = max(late + wait, self.now[source]), self.now[target]
+            row = self.send(source, late, target, on, 300, sent[n], SendMode.PARTITIONED)
+            self.call(source, "MPI_Pready", late, late + 2, row)
+            end = max(late, enter) + 7
+            self.expect("mpi_latesender", target, "MPI_Wait", max(late - enter, 0), [source])
+            self.call(
+                target, "MPI_Wait", enter, end, self.receive(end - 1, source, on, 300, posted[n]) | mode
+            )
+        time = self.now[source]
+        done = [{"type": E.MPI_SEND_COMPLETE, "time": time + 1, "c": pair(on + 1, n)} for n in sent]
+        self.call(source, "MPI_Waitall", time, time + 2, *done)
+
+    @staticmethod
+    def _channel(time: int, on: int, request: int, number: int) -> list[Row]:
+        row = {"type": E.MPI_CHANNEL, "time": time, "a": number, "c": pair(on + 1, request)}
+        return [row] if number else []
+
     def collective(self, on: int, name: str, begins: list[int], ends: list[int], root: int = 0) -> None:
         """A collective operation that ranks enter after `begins` and leave `ends` after the last one came."""
         members = self.communicators[on]
@@ -240,10 +337,15 @@ class PlantedWaits:
             begin, end = start + begins[place], last + ends[place]
             sends, receives = self._moved(name, place == root)
             common = {"flags": operation, "c": pair(on + 1, 0)}
-            self.expect_collective(members, name, place, rank, begins, ends, root)
+            self.expect_collective(on, name, place, begins, ends, root)
+            named = NONE
+            if rooted and (place == root or root in self.partners(on, place)):
+                named = root
+            elif rooted:
+                sends, receives = 0, 0
             self.call(
                 rank, name, begin, end,
-                {"type": E.MPI_COLLECTIVE_BEGIN, "time": begin, "a": root if rooted else NONE, **common},
+                {"type": E.MPI_COLLECTIVE_BEGIN, "time": begin, "a": named, **common},
                 {"type": E.MPI_COLLECTIVE_END, "time": end, "a": sends, "b": receives, **common},
             )  # fmt: skip
 
@@ -257,33 +359,29 @@ class PlantedWaits:
         return (0, 0) if name == "MPI_Barrier" else (8, 8)
 
     def expect_collective(
-        self,
-        members: Sequence[int],
-        name: str,
-        place: int,
-        rank: int,
-        begins: list[int],
-        ends: list[int],
-        root: int,
+        self, on: int, name: str, place: int, begins: list[int], ends: list[int], root: int
     ) -> None:
         """What was planted for one rank; all leave after the last one came."""
-        own, last, on = begins[place], max(begins), members
+        members = self.communicators[on]
+        own, rank, partners = begins[place], members[place], self.partners(on, place)
+        last = max([begins[other] for other in partners], default=own)
+        beside = [end for other, end in enumerate(ends) if on not in self.groups or other not in partners]
         if name == "MPI_Barrier":
-            self.expect("mpi_barrier_wait", rank, name, last - own, on)
-            self.expect("mpi_barrier_completion", rank, name, ends[place] - min(ends), on)
+            self.expect("mpi_barrier_wait", rank, name, max(last - own, 0), members)
+            self.expect("mpi_barrier_completion", rank, name, ends[place] - min(beside), members)
         elif name in ("MPI_Allreduce", "MPI_Alltoall"):
-            self.expect("mpi_wait_nxn", rank, name, last - own, on)
-            self.expect("mpi_nxn_completion", rank, name, ends[place] - min(ends), on)
-        elif name in ("MPI_Bcast", "MPI_Scatter") and place != root:
-            self.expect("mpi_latebroadcast", rank, name, max(begins[root] - own, 0), on)
-        elif name in ("MPI_Reduce", "MPI_Gather") and place == root and len(begins) > 1:
-            others = [begin for number, begin in enumerate(begins) if number != root]
-            self.expect("mpi_earlyreduce", rank, name, max(min(others) - own, 0), on)
+            self.expect("mpi_wait_nxn", rank, name, max(last - own, 0), members)
+            self.expect("mpi_nxn_completion", rank, name, ends[place] - min(beside), members)
+        elif name in ("MPI_Bcast", "MPI_Scatter") and root in partners:
+            self.expect("mpi_latebroadcast", rank, name, max(begins[root] - own, 0), members)
+        elif name in ("MPI_Reduce", "MPI_Gather") and place == root and partners:
+            first = min(begins[other] for other in partners)
+            self.expect("mpi_earlyreduce", rank, name, max(first - own, 0), members)
         elif name == "MPI_Scan":
-            self.expect("mpi_earlyscan", rank, name, max(begins[: place + 1]) - own, on)
+            self.expect("mpi_earlyscan", rank, name, max(begins[: place + 1]) - own, members)
         elif name.startswith("MPI_Neighbor"):
-            sources = [begins[source] for source in self.sources(self.communicators.index(members), place)]
-            self.expect("mpi_neighbor_wait", rank, name, max(max(sources, default=0) - own, 0), on)
+            sources = [begins[source] for source in self.sources(on, place)]
+            self.expect("mpi_neighbor_wait", rank, name, max(max(sources, default=0) - own, 0), members)
 
     def write(self, directory: Path) -> trace.Trace:
         """Leave all functions and write the trace."""

@@ -100,6 +100,8 @@ MPI_ROWS = [
     {"type": E.MPI_COLLECTIVE_END, "flags": 2, "a": 10, "b": 20, "c": pair(1, 0)},
     {"type": E.MPI_COLLECTIVE_BEGIN, "flags": 20, "a": NONE, "c": pair(1, 8)},
     {"type": E.MPI_COLLECTIVE_END, "flags": 20, "c": pair(1, 8)},
+    {"type": E.MPI_CHANNEL, "a": 1, "c": pair(1, 10)},
+    {"type": E.MPI_RECEIVE_POST, "a": 64, "b": pair(1, 5), "c": pair(1, 10), "flags": 4},
     {"type": E.MPI_REQUEST_CANCEL, "c": pair(1, 9)},
     {"type": E.REGION_LEAVE, "a": 2, "b": "begin"},
     {"type": E.MPI_COMMUNICATOR, "a": pair(2, 1), "b": pair(0, 2), "c": pair(1, 0)},

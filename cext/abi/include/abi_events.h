@@ -112,6 +112,9 @@ enum pse_event_type {
     PSE_EVENT_MPI_REQUEST_CANCEL = 77, /* a request was cancelled */
     /* a blocking probe found a message: the next of its kind to be received after this */
     PSE_EVENT_MPI_PROBE = 78,
+    /* the partitioned message of a request takes another channel than the first one of its kind; before
+     * what starts it */
+    PSE_EVENT_MPI_CHANNEL = 79,
     PSE_EVENT_MPI_COLLECTIVE_BEGIN = 80, /* a collective operation begins, or was started (request) */
     PSE_EVENT_MPI_COLLECTIVE_END = 81, /* it ended: the latest begun with the same communicator and request */
     PSE_EVENT_MPI_COMMUNICATOR = 84, /* a communicator got its number on this rank */

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from pse.analysis.cube._cube import Cube
 from pse.analysis.cube._cube_text import longest_waits
-from pse.analysis.cube._metrics import BY_NAME, GRID
+from pse.analysis.cube._metrics import BY_NAME, GRID, LISTED_WAITS
 from pse.analysis.cube._root_cause_text import delay_costs
 from pse.text import count_text, list_text, share_text, source_line
 from pse.trace.format import Array
@@ -97,27 +98,56 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
     Late sender: rank 1 waits 37 % of all time in MPI_Recv. For 100 % of these waits rank 0 is late, ...
     """
     whole = cube.total("time")
-    for metric, path, values in longest_waits(cube, top):
-        if whole and values.sum() >= _LEAST * whole:
-            share = share_text(values.sum() / whole)
-            who = f"{_who(cube, values)} {share} of all time in {_where(cube, path)}"
-            cause, remedy = _root_cause(cube, metric, path), _remedy(cube, metric, path)
-            yield f"{BY_NAME[metric].title}: {who}. {cause}{remedy}."
+    for wait in _waits_by_place(cube)[: max(top, 0)]:
+        if whole and wait.values.sum() >= _LEAST * whole:
+            share = share_text(wait.values.sum() / whole)
+            who = f"{_who(cube, wait.values)} {share} of all time in {wait.where}"
+            cause, remedy = _root_cause(cube, wait), _remedy(cube, wait.metric, wait.paths[0])
+            yield f"{BY_NAME[wait.metric].title}: {who}. {cause}{remedy}."
 
 
-def _root_cause(cube: Cube, metric: str, path: int) -> str:
-    """Say where the late ranks were for most of the waiting in a call path, else in the whole program."""
-    costs, whose = cube.causes_of(metric, path), "these waits"
+class _Wait(NamedTuple):
+    """A wait state in one place of the program, whatever called that."""
+
+    metric: str
+    where: str
+    paths: list[int]  # The one with the longest waits first.
+    values: Array  # By location.
+
+
+def _waits_by_place(cube: Cube) -> list[_Wait]:
+    """Wait states by place, the longest first."""
+    found: dict[tuple[str, str], _Wait] = {}
+    for metric, path, values in longest_waits(cube, len(cube.call_paths) * len(LISTED_WAITS)):
+        where = _where(cube, path)
+        known = found.get((metric, where), _Wait(metric, where, [], np.zeros_like(values)))
+        found[metric, where] = known._replace(paths=[*known.paths, path], values=known.values + values)
+    return sorted(found.values(), key=lambda wait: -wait.values.sum())
+
+
+def _by_place(cube: Cube, costs: Array) -> list[tuple[str, Array]]:
+    """Costs of call paths by the place of the program that these end in, the largest first."""
+    found: dict[str, Array] = {}
+    for path in np.flatnonzero(costs.any(axis=1)).tolist():
+        where = _where(cube, path)
+        found[where] = found.get(where, np.zeros(costs.shape[1])) + costs[path]
+    return sorted(found.items(), key=lambda place: -place[1].sum())
+
+
+def _root_cause(cube: Cube, wait: _Wait) -> str:
+    """Say where the late ranks were for most of the waiting in a place, else in the whole program."""
+    nothing = np.zeros((len(cube.call_paths), len(cube.locations)))
+    costs, whose = sum((cube.causes_of(wait.metric, path) for path in wait.paths), nothing), "these waits"
     if not costs.any():
-        costs, whose = delay_costs(cube, metric), "such waits in the whole program"
+        costs, whose = delay_costs(cube, wait.metric), "such waits in the whole program"
     if not costs.any():
         return ""
-    sums = costs.sum(axis=1)
-    order = np.argsort(-sums, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(sums[order]), _MOST * sums.sum())) + 1
+    places = _by_place(cube, costs)
+    sums = np.array([own.sum() for _, own in places])
+    enough = int(np.searchsorted(np.cumsum(sums), _MOST * sums.sum())) + 1
     causes = [
-        (share_text(sums[path] / sums.sum()), *_ranks(cube, costs[path]), _where(cube, path))
-        for path in order[: min(enough, _NAMED)].tolist()
+        (share_text(own.sum() / sums.sum()), *_ranks(cube, own), where)
+        for where, own in places[: min(enough, _NAMED)]
     ]
     if len(causes) > 1:
         late = "; ".join(f"{share} are for {ranks}, in {where}" for share, ranks, _, where in causes)
@@ -154,7 +184,8 @@ def _where(cube: Cube, path: int) -> str:
     while path >= 0 and not cube.call_paths[path].place:
         path = cube.call_paths[path].parent
     if path < 0:
-        return name
+        around = cube.call_paths[cube.call_paths[start].parent]
+        return f"{name} of {around.name}" if around.kind == "routine" else name
     own = cube.call_paths[path]
     of = f" of {own.name}" if own.kind == "routine" and path != start else ""
     place = source_line(own.place) if own.kind == "routine" else ""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pse.analysis._activity import Activity, rank_activity
+from pse.analysis._activity import Activity, rank_activity, thread_activity
 from pse.analysis.replay._analysis import late_stays
 from pse.analysis.waits._backward_walk import (
     SPAN_DTYPE,
@@ -52,6 +52,7 @@ HANDOVER_NAMES: dict[int, str] = {
     CauseKind.MESSAGE: "message",
     CauseKind.LATE_RECEIVER: "late receiver",
     CauseKind.COLLECTIVE: "collective",
+    CauseKind.THREAD: "thread",
 }
 """What ended the wait, where it was no tag."""
 LATEST = 2**62
@@ -60,6 +61,7 @@ STEP_DTYPE = np.dtype(
     [
         ("kind", "u1"),  # StepKind
         ("rank", "<u4"),  # of a hand-over the one that waited
+        ("thread", "<u4"),  # of the rank
         ("begin", "<i8"),  # ns
         ("end", "<i8"),  # ns
         ("site", "<u4"),  # call site of a call
@@ -110,11 +112,11 @@ class CriticalPath:
     ----------
     steps : structured array, shape (n,)
         Its pieces in the order of time, each begins where the one before it ends: ``kind`` (`StepKind`),
-        ``rank`` (of a hand-over the one that waited), ``begin`` and ``end`` (ns), ``site`` (of a call),
-        ``tph``, ``block`` (in `activity.blocks`, -1: none); of hand-overs ``sender``, ``edge`` (`NONE` where
-        no tag was handed over) and ``cause`` (`CauseKind`, what ended the wait).
+        ``rank`` and its ``thread`` (of a hand-over those that waited), ``begin`` and ``end`` (ns),
+        ``site`` (of a call), ``tph``, ``block`` (in `activity.blocks`, -1: none); of hand-overs ``sender``,
+        ``edge`` (`NONE` where no tag was handed over) and ``cause`` (`CauseKind`, what ended the wait).
     activity : Activity
-        What the ranks did.
+        What the threads of ranks did.
 
     See Also
     --------
@@ -172,7 +174,7 @@ def critical_path(trace: Trace) -> CriticalPath:
     >>> path.shares()[0]
     PathShare(name='rows (line 6) · thread_B', kind='rows', time=18000000, count=2)
     """
-    did = rank_activity(trace)
+    did = thread_activity(rank_activity(trace))
     if not len(did.blocks) and not len(did.routines):
         return CriticalPath(np.empty(0, STEP_DTYPE), did)
     spans = np.array([(rank, *work_span(trace, rank)) for rank in trace.ranks], SPAN_DTYPE)
@@ -197,7 +199,7 @@ def _steps(did: Activity, runs: Array) -> Array:
     """The pieces of the path, in the order of time."""
     times = [np.minimum(np.rint(runs[name]), LATEST).astype("<i8") for name in ("begin", "end")]
     begin, end = times[0], np.maximum(*times)
-    run, block = _blocks_of(did, runs["rank"], begin, end)
+    run, block = _blocks_of(did, runs, begin, end)
     inside = _made(did, runs, run, block)
     inside["end"] = np.clip(did.blocks["end"][block], begin[run], end[run])
     before = np.maximum.accumulate(np.append(begin[:1], inside["end"]))[:-1]  # What is before it has ended.
@@ -226,18 +228,19 @@ def _steps(did: Activity, runs: Array) -> Array:
 def _made(did: Activity, runs: Array, run: Array, block: Array) -> Array:
     """Steps of runs in blocks, without kind and times."""
     found = np.zeros(len(run), STEP_DTYPE)
-    found["rank"], found["block"] = runs["rank"][run], block
+    found["rank"], found["thread"], found["block"] = runs["rank"][run], runs["thread"][run], block
     found["site"], found["tph"] = did.blocks["site"][block], did.blocks["tph"][block]
     found["sender"] = found["edge"] = NONE
     return found
 
 
-def _blocks_of(did: Activity, ranks: Array, begin: Array, end: Array) -> tuple[Array, Array]:
+def _blocks_of(did: Activity, runs: Array, begin: Array, end: Array) -> tuple[Array, Array]:
     """The blocks that runs go through: numbers of runs, and of their blocks."""
-    rank, begins = did.blocks["rank"], did.blocks["begin"]
-    first = np.maximum(last_begun(rank, begins, ranks, begin), np.searchsorted(rank, ranks))
-    counts = np.maximum(last_begun(rank, begins, ranks, end) + 1 - first, 0)
-    run = np.repeat(np.arange(len(ranks)), counts)
+    own, asked = (rows["rank"].astype("<i8") << 32 | rows["thread"] for rows in (did.blocks, runs))
+    begins = did.blocks["begin"]
+    first = np.maximum(last_begun(own, begins, asked, begin), np.searchsorted(own, asked))
+    counts = np.maximum(last_begun(own, begins, asked, end) + 1 - first, 0)
+    run = np.repeat(np.arange(len(asked)), counts)
     return run, first[run] + np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
@@ -309,6 +312,10 @@ def critical_path_text(path: CriticalPath) -> Iterator[str]:
         yield f"{name:{width}}  {time_text(time):>8}  {share_text(time / path.length):>6}  {count:9,}"
 
 
+_OF_THREADS = (StepKind.ROUTINE, StepKind.ENGINE)
+"""Of these it is said which thread of the rank they are of, if it is not the first."""
+
+
 def _shares(path: CriticalPath, steps: Array) -> list[PathShare]:
     trace = path.activity.trace
     names = Names(trace)
@@ -318,7 +325,8 @@ def _shares(path: CriticalPath, steps: Array) -> list[PathShare]:
     what = np.where(is_call, steps["site"], _routines(path, steps))
     what = np.where(steps["kind"] == StepKind.HANDOVER, steps["cause"], what)
     numbers, number = np.unique(what, return_inverse=True)
-    keys = (steps["kind"].astype("<i8") * len(numbers) + number) * (max(trace.ranks) + 1) + threads
+    threads = np.where(np.isin(steps["kind"], _OF_THREADS), steps["thread"], threads)
+    keys = (steps["kind"].astype("<i8") * len(numbers) + number) << 32 | threads
     _, first, index = np.unique(keys, return_index=True, return_inverse=True)
     times = np.bincount(index, steps["end"] - steps["begin"]).astype("<i8").tolist()
     counts = np.bincount(index).tolist()
@@ -353,10 +361,12 @@ def _named(path: CriticalPath, names: Names, step: StepKind, number: int, rank: 
     if step == StepKind.CALL:
         module = names.module(number) or names.site(number)[1]
         return f"{names.spoken_site(number)} · {names.thread(rank)}", module
+    thread = f" · thread {rank}" if step in _OF_THREADS and rank else ""
     if step == StepKind.ROUTINE:
-        return (path.activity.routine_names[number],) * 2
+        name = path.activity.routine_names[number]
+        return f"{name}{thread}", name
     if step == StepKind.ENGINE and path.activity.trace.definitions is None:
-        return ("program",) * 2
+        return f"program{thread}", "program"
     if step == StepKind.HANDOVER:
         return HANDOVER_NAMES.get(number, "hand-over"), "hand-over"
     word = "waits" if step == StepKind.WAIT else step.name.lower()

@@ -55,6 +55,7 @@ from pse.analysis.replay._operation_rows import END_DTYPE, message_ends, move_to
 from pse.analysis.replay._peers import Alone, Peers, Traffic
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import OPERATIONS, RankCalls, read_rank
+from pse.analysis.replay._rank_threads import find_threads
 from pse.analysis.replay._root_causes import RootCauses, mpi_stays
 from pse.analysis.replay._severities import (
     AllWaits,
@@ -261,7 +262,7 @@ def wait_states(source: str | os.PathLike[str] | Trace) -> Array:
 
 
 def late_stays(trace: Trace) -> Array:
-    """Waits in MPI for ranks that came late, by the trace's times: array of STAY_DTYPE."""
+    """Waits in MPI for ranks that came late, and for threads, by the trace's times: array of STAY_DTYPE."""
     if not any(trace.files[rank].counts[kind] for rank in trace.ranks for kind in OPERATIONS):
         return np.empty(0, STAY_DTYPE)
     peers = Alone()
@@ -398,10 +399,12 @@ class _Analysis:
         )
 
     def late_waits(self) -> Array:
-        """The waits in MPI for ranks that came late: array of WAITING_DTYPE."""
+        """The waits in MPI for ranks that came late, and of threads for others: array of WAITING_DTYPE."""
         self._waits = [np.empty(0, WAITING_DTYPE)]
         self.search_mpi()
-        return np.concatenate(self._waits)
+        waits = np.concatenate(self._waits)
+        joins, starts = find_threads(waits, self.trace, self._tree, self._streams, self._peers)
+        return np.concatenate([waits, joins, starts])
 
     def _shifts(self, numbers: Array) -> Array:
         """Receives of one sender only in a call path; `numbers` are those of call paths in all processes."""

@@ -14,13 +14,14 @@ from pse.trace import NONE
 from pse.trace.format import Array
 from pse.trace.query import match_keys, pack_keys
 
-KIND = ("communicator", "sender", "receiver", "tag")
+KIND = ("communicator", "sender", "receiver", "tag", "channel")
 SEND_DTYPE = np.dtype(
     [
         ("identity", "<u8"),  # of the communicator
         ("sender", "<u4"),  # rank of the job
         ("receiver", "<u4"),  # rank of the job
         ("tag", "<u4"),
+        ("channel", "<u4"),
         ("start_enter", "<f8"),  # ns: when the call that sends was entered
     ]
 )
@@ -53,7 +54,7 @@ def exchange_ends(
 
     Sends travel to the processes that have their receives; when these were posted travels back.
     """
-    names = ("sender", "receiver", "tag", "start_enter")
+    names = ("sender", "receiver", "tag", "channel", "start_enter")
     identity = np.append(known.identities, np.uint64(UNKNOWN))[
         np.minimum(sends["communicator"], len(known.identities))
     ]

@@ -16,6 +16,7 @@ END_DTYPE = np.dtype(
         ("sender", "<u4"),  # rank of the job
         ("receiver", "<u4"),  # rank of the job
         ("tag", "<u4"),  # above all tags in the highest bit: the message is partitioned
+        ("channel", "<u4"),  # of partitioned messages: which of those that were made for this kind; else 0
         ("order", "<u8"),  # the operation with which it takes its place among messages of its kind
         ("call", "<u4"),  # the call that completes it; NONE: not in the trace
         ("path", "<u4"),  # call path of that call
@@ -48,9 +49,21 @@ def message_ends(
     _time(receives, calls, paths, posts, back)
     sends["is_synchronous"] = calls.operations["flags"][out] == SendMode.SYNCHRONOUS
     receives["is_synchronous"] = False
+    for ends, rows in ((sends, out), (receives, back)):
+        ends["channel"] = _channels(calls, rows)
     cancelled = (completions < 0) & np.isin(request[out], request[types == EventType.MPI_REQUEST_CANCEL])
     sends["communicator"][cancelled] = NONE
     return int(cancelled.sum())
+
+
+def _channels(calls: RankCalls, rows: Array) -> Array | int:
+    """The channel of the message of each operation."""
+    if not (calls.types == EventType.MPI_CHANNEL).any():
+        return 0
+    named = _partners(calls.types, calls.requests, rows, EventType.MPI_CHANNEL)
+    has_name = (named >= 0) & (calls.requests[rows] > 0)
+    found: Array = np.where(has_name, calls.operations["a"][named], 0)
+    return found
 
 
 def _time(ends: Columns, calls: RankCalls, paths: Array, starts: Array, completions: Array) -> None:

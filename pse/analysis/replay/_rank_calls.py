@@ -17,7 +17,7 @@ from pse.trace.store import chunks, residuals
 OPERATIONS = (
     *(EventType.MPI_SEND, EventType.MPI_SEND_COMPLETE, EventType.MPI_RECEIVE_POST, EventType.MPI_RECEIVE),
     *(EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END, EventType.MPI_PROBE),
-    *(EventType.MPI_REQUEST_TEST, EventType.MPI_REQUEST_CANCEL),
+    *(EventType.MPI_REQUEST_TEST, EventType.MPI_REQUEST_CANCEL, EventType.MPI_CHANNEL),
 )
 _ENDS = (EventType.REGION_LEAVE, EventType.MODULE_LEAVE, EventType.WAIT_END)
 PARTS = 65536

@@ -29,6 +29,7 @@ from pse.analysis.replay._streams import Streams
 from pse.analysis.replay._synchronizations import JOIN, WAITING_DTYPE, last_synchronizations, numbered
 from pse.analysis.replay._timelines import Timeline
 from pse.analysis.waits._backward_walk import (
+    RUN_DTYPE,
     SPAN_DTYPE,
     STAY_DTYPE,
     path_runs,
@@ -55,9 +56,6 @@ _LINK_DTYPE = np.dtype(
         ("path", "<u4"),  # of the wait: number among all call paths
     ]
 )
-_THREAD_RUN_DTYPE = np.dtype([("rank", "<u4"), ("thread", "<u4"), ("begin", "<f8"), ("end", "<f8")])
-"""A piece of the critical path."""
-_PLACES = (("rank", "thread"), ("late", "late_thread"))
 _NAMED = 8
 """Of so many kinds of waits, a wait state in a call path each, causes are known: of the longest ones."""
 _INDIRECT_DTYPE = np.dtype([*((name, "<f8") for name in STATES), ("of_kinds", "<f8", _NAMED)])
@@ -187,11 +185,11 @@ class RootCauses:
         """The runs of the critical path on this process's ranks, in the order of time, latest first."""
         spans = [(rank, *work_span(self._trace, rank)) for rank in self._trace.ranks]
         all_spans, all_waits = self._peers.gathered(np.array(spans, SPAN_DTYPE)), self._peers.gathered(waits)
-        runs = np.empty(0, _THREAD_RUN_DTYPE)
+        runs = np.empty(0, RUN_DTYPE)
         if self._peers.rank == 0:
-            runs = _thread_runs(all_spans, self._runtime_stays(), all_waits)
+            runs = path_runs(all_spans, np.concatenate([self._runtime_stays(), mpi_stays(all_waits)]))
         to = self._streams.owners(runs["rank"], self._peers.rank)
-        return self._peers.deliver(columns_of(runs), runs.dtype, to).rows.packed(runs.dtype)
+        return self._peers.deliver(columns_of(runs), RUN_DTYPE, to).rows.packed(RUN_DTYPE)
 
     def _runtime_stays(self) -> Array:
         """Module calls and waits between them, on process 0."""
@@ -397,24 +395,10 @@ _KINDS = {"latesender": CauseKind.MESSAGE, "latereceiver": CauseKind.LATE_RECEIV
 
 
 def mpi_stays(waits: Array) -> Array:
-    """Waits in MPI (WAITING_DTYPE) as the way back along the critical path takes them."""
-    kinds = np.full(JOIN + 1, CauseKind.COLLECTIVE)
+    """Waits in MPI and for threads (WAITING_DTYPE) as the way back along the critical path takes them."""
+    kinds = np.full(JOIN + 1, CauseKind.THREAD)
     kinds[: len(STATES)] = [_KINDS.get(state, CauseKind.COLLECTIVE) for state in STATES]
     rank, begin, late, time = (waits[name] for name in ("rank", "begin", "late", "time"))
-    return stays_in_mpi(rank, begin, late, time, kinds[waits["state"]])
-
-
-def _thread_runs(spans: Array, between: Array, waits: Array) -> Array:
-    """The critical path by threads of ranks; those have a number each while it is searched."""
-    own, late = (_key(waits[rank], waits[thread]) for rank, thread in _PLACES)
-    first, others = (_key(ranks, np.zeros(ranks.shape)) for ranks in (spans["rank"], between["late"]))
-    keys = np.unique(np.concatenate([first, own, late, others.ravel()]))
-    spans, waits, between = spans.copy(), waits.copy(), between.copy()
-    spans["rank"], waits["rank"], waits["late"] = (np.searchsorted(keys, of) for of in (first, own, late))
-    between["rank"] = np.searchsorted(keys, _key(between["rank"], np.zeros(len(between))))
-    between["late"] = np.where(between["late"] == NONE, NONE, np.searchsorted(keys, others))
-    runs = path_runs(spans, np.concatenate([between, mpi_stays(waits)]))
-    found = np.empty(len(runs), _THREAD_RUN_DTYPE)
-    found["rank"], found["thread"] = keys[runs["rank"]] >> np.uint64(32), keys[runs["rank"]] & np.uint64(NONE)
-    found["begin"], found["end"] = runs["begin"], runs["end"]
+    found = stays_in_mpi(rank, begin, late, time, kinds[waits["state"]])
+    found["thread"], found["late_thread"][:, 0] = waits["thread"], waits["late_thread"]
     return found

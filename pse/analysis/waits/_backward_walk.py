@@ -10,7 +10,7 @@ from pse.analysis._activity import Activity, BlockKind
 from pse.analysis.waits._wait_causes import wait_causes, wakers
 from pse.analysis.waits._wake_candidates import CauseKind
 from pse.trace import EventType, TextKind
-from pse.trace.format import NONE, Array
+from pse.trace.format import NONE, Array, high32, low32
 from pse.trace.query import Trace
 
 SPAN_DTYPE = np.dtype(
@@ -22,18 +22,21 @@ whether it called modules."""
 STAY_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
+        ("thread", "<u4"),  # of the rank
         ("begin", "<f8"),  # ns
         ("late", "<u4", 2),  # the ranks that may have ended it, the likelier first; NONE: nobody
+        ("late_thread", "<u4", 2),  # of these
         ("time", "<f8", 2),  # ns: when they did so
         ("kind", "u1", 2),  # CauseKind: what they did
         ("edge", "<u4", 2),  # of a tag, else NONE
     ]
 )
-"""What a rank was in, a wait or a call, from which the path may go on with another rank."""
+"""What a thread of a rank was in, a wait or a call, from which the path may go on with another rank."""
 
 RUN_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
+        ("thread", "<u4"),  # of the rank
         ("begin", "<f8"),  # ns
         ("end", "<f8"),  # ns
         ("sender", "<u4"),  # the rank with which the path goes on before; NONE: none, it is the first run
@@ -41,7 +44,7 @@ RUN_DTYPE = np.dtype(
         ("edge", "<u4"),  # of a tag, else NONE
     ]
 )
-"""A piece of the path on one rank."""
+"""A piece of the path on one thread of a rank."""
 
 _LAST = 1000
 """Among so many events at a rank's end is MPI_Finalize, where it has been called."""
@@ -110,6 +113,7 @@ def path_runs(spans: Array, stays: Array) -> Array:
     array of RUN_DTYPE
         Each begins where the next one ends, on that rank or on the one that it waited for.
     """
+    keys, spans, stays = _with_numbers(spans, stays)
     first = stays_in_mpi(spans["rank"], spans["begin"], NONE, 0, 0)
     stays = np.concatenate([first, stays])
     stays = stays[np.lexsort((stays["begin"], np.arange(len(stays)) >= len(first), stays["rank"]))]
@@ -128,7 +132,28 @@ def path_runs(spans: Array, stays: Array) -> Array:
     runs["sender"] = runs["edge"] = NONE
     for name, field in (("sender", "late"), ("kind", "kind"), ("edge", "edge")):
         runs[name][:-1] = stays[field][places[jumps], by[jumps]]
+    own = keys[runs["rank"]]
+    runs["rank"], runs["thread"] = high32(own), low32(own)
+    runs["sender"][:-1] = high32(keys[runs["sender"][:-1]])
     return runs
+
+
+def _with_numbers(spans: Array, stays: Array) -> tuple[Array, Array, Array]:
+    """Numbers of threads in place of ranks; and for each the rank, and below it the thread."""
+    spans, stays = spans.copy(), stays.copy()
+    is_known = stays["late"] != NONE
+    first, own, late = (
+        ranks.astype("<u8") << np.uint64(32) | threads
+        for ranks, threads in (
+            (spans["rank"], np.zeros(len(spans), "<u4")),
+            (stays["rank"], stays["thread"]),
+            (stays["late"][is_known], stays["late_thread"][is_known]),
+        )
+    )
+    keys = np.unique(np.concatenate([first, own, late]))
+    spans["rank"], stays["rank"] = np.searchsorted(keys, first), np.searchsorted(keys, own)
+    stays["late"][is_known] = np.searchsorted(keys, late)
+    return keys, spans, stays
 
 
 def last_begun(block_ranks: Array, begins: Array, ranks: Array, times: Array) -> Array:

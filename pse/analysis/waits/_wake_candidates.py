@@ -28,6 +28,7 @@ class CauseKind(enum.IntEnum):
     MESSAGE = 2  # sent a message among partitions or of MPI: `partition_messages`, `mpi_messages`
     LATE_RECEIVER = 3  # took such a message, or posted the receive for it, whose sender waited for that
     COLLECTIVE = 4  # came last to a collective operation of MPI
+    THREAD = 5  # a thread of the same rank ended, which another one waited for, or started that one
 
 
 WAKE_CANDIDATE_DTYPE = np.dtype(

@@ -102,6 +102,9 @@ class EventType(IntEnum):
     MPI_REQUEST_TEST = 76  # a request was found not to be complete
     MPI_REQUEST_CANCEL = 77  # a request was cancelled
     MPI_PROBE = 78  # a blocking probe found a message: the next of its kind to be received after this
+    # the partitioned message of a request takes another channel than the first one of its kind; before what
+    # starts it
+    MPI_CHANNEL = 79
     MPI_COLLECTIVE_BEGIN = 80  # a collective operation begins, or was started (request)
     MPI_COLLECTIVE_END = 81  # it ended: the latest begun with the same communicator and request
     MPI_COMMUNICATOR = 84  # a communicator got its number on this rank

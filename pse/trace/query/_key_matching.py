@@ -74,6 +74,8 @@ def pack_keys(
     size = 1
     for columns in zip(sends, receives, strict=True):
         values, more = _few(columns, MOST_WAYS // size)
+        if more == 1:
+            continue  # All are 0.
         if size * more > MOST_WAYS:
             keys, size = _few(keys, 0)
         keys = [key * np.uint64(more) + value for key, value in zip(keys, values, strict=True)]

@@ -2,7 +2,8 @@
 
 Events name partners by their rank in a communicator, and communicators by each rank's own number; here both
 are numbers for all ranks.  The nth send to a rank, by communicator and tag, is the nth receive from there
-that was posted.  Partitioned messages have an order of their own.
+that was posted.  Partitioned messages have an order of their own, by channels: the nth one that a rank makes
+is the nth one of its partner.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ MPI_MESSAGE_DTYPE = np.dtype(
         ("posted", "<i8"),  # ns when its receive was, if that was a request of its own; else -1
         ("complete", "<i8"),  # ns when its sending was, if that was a request of its own; else -1
         ("mode", "<u2"),  # SendMode
+        ("channel", "<u4"),  # of partitioned messages: which of those that were made for this kind; else 0
     ]
 )
-_KIND = ("communicator", "sender", "receiver", "tag")
+_KIND = ("communicator", "sender", "receiver", "tag", "channel")
 MPI_COLLECTIVE_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
@@ -225,7 +227,7 @@ def _ends(trace: TraceFiles, known: Communicators, rank: int, kind: EventType) -
     times = trace.run_times(rank, events["time"])
     ends["sent"], ends["received"] = (times, -1) if is_send else (-1, times)
     ends["posted"] = ends["complete"] = -1
-    ends["mode"] = events["flags"]
+    ends["mode"], ends["channel"] = events["flags"], _channels(trace, rank, high32(events["c"]))
     if is_send:
         requests = high32(events["c"])
         ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, requests)
@@ -247,6 +249,18 @@ def _of_requests(trace: TraceFiles, rank: int, kind: EventType, requests: Array)
         return np.full(len(requests), -1)
     place = np.minimum(np.searchsorted(numbers, requests), len(numbers) - 1)
     return np.where((numbers[place] == requests) & (requests > 0), times[place], -1)
+
+
+def _channels(trace: TraceFiles, rank: int, requests: Array) -> Array | int:
+    """The channels of a rank's requests."""
+    events = trace.select(rank, EventType.MPI_CHANNEL)
+    if not len(events):
+        return 0
+    order = np.argsort(high32(events["c"]), kind="stable")
+    numbers, channels = high32(events["c"])[order], events["a"][order]
+    place = np.minimum(np.searchsorted(numbers, requests), len(numbers) - 1)
+    found: Array = np.where(numbers[place] == requests, channels[place], 0)
+    return found
 
 
 def mpi_collectives(trace: TraceFiles) -> Array:

@@ -6,7 +6,7 @@
 #include "communicators.h"
 #include "tool_memory.h"
 
-static struct pse_handle_table requests, messages;
+static struct pse_handle_table requests, messages, channels;
 static uint32_t request_count;
 
 struct probed_message {
@@ -161,6 +161,8 @@ void pse_trace_put_start(struct trace_request *request, uint64_t time)
     request->number = ++request_count;
     request->cancelled = false;
     request->ready = 0;
+    if (request->channel)
+        pse_trace_put(time, PSE_EVENT_MPI_CHANNEL, 0, request->channel, 0, at(request));
     if (request->kind & SENDS && !request->partitions)
         put_send(request, time);
     if (request->kind & RECEIVES)
@@ -204,6 +206,44 @@ void pse_trace_receive_starts(struct trace_end receive, uint64_t time, MPI_Reque
     struct trace_request *made = pse_trace_receive_made(receive, handle);
     made->persistent = false;
     pse_trace_put_start(made, time);
+}
+
+/* Channels of partitioned messages: the nth that one rank makes meets the nth that the other one makes with
+ * the same tag and communicator, in whatever order they are started. */
+struct channel_kind {
+    struct pse_handle_node node;
+    uint32_t communicator, count;
+    int kind;
+};
+
+static uint32_t next_channel(const struct trace_request *made, uint32_t partner, uint32_t tag)
+{
+    const uintptr_t key = pse_pair(partner, tag);
+    struct channel_kind *known = pse_handle_find(&channels, key);
+    while (known && (known->communicator != made->communicator || known->kind != made->kind))
+        known = (struct channel_kind *)known->node.next;
+    if (!known) {
+        known = pse_tool_memory(sizeof *known);
+        known->communicator = made->communicator;
+        known->kind = made->kind;
+        pse_handle_add(&channels, key, known);
+    }
+    return known->count++;
+}
+
+void pse_trace_parts_sent_made(struct trace_end send, int partitions, MPI_Request handle)
+{
+    struct trace_request *made = pse_trace_send_made(send, handle);
+    made->partitions = (uint32_t)partitions;
+    if (made->kind)
+        made->channel = next_channel(made, made->partner, made->tag);
+}
+
+void pse_trace_parts_received_made(struct trace_end receive, MPI_Request handle)
+{
+    struct trace_request *made = pse_trace_receive_made(receive, handle);
+    if (made->kind)
+        made->channel = next_channel(made, made->from, made->receive_tag);
 }
 
 void pse_trace_exchange_starts(struct trace_end send, struct trace_end receive, uint64_t time,

@@ -34,6 +34,7 @@ struct trace_request {
     uint64_t bytes, room;   /* sent; received, or the buffer's */
     uint32_t partitions;    /* of a message that is sent when all of them are ready; 0 of others */
     uint32_t ready;         /* since it was started */
+    uint32_t channel;       /* of such a message: how many of its kind were made before it */
     MPI_Comm *made, parent; /* MPI_Comm_idup */
     uint32_t made_number;
     bool is_of_second_group;
@@ -98,6 +99,8 @@ struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, i
 void pse_trace_put_start(struct trace_request *request, uint64_t time);
 struct trace_request *pse_trace_send_made(struct trace_end send, MPI_Request handle);
 void pse_trace_send_starts(struct trace_end send, uint64_t time, MPI_Request handle);
+void pse_trace_parts_sent_made(struct trace_end send, int partitions, MPI_Request handle);
+void pse_trace_parts_received_made(struct trace_end receive, MPI_Request handle);
 struct trace_request *pse_trace_receive_made(struct trace_end receive, MPI_Request handle);
 void pse_trace_receive_starts(struct trace_end receive, uint64_t time, MPI_Request handle);
 void pse_trace_exchange_starts(struct trace_end send, struct trace_end receive, uint64_t time,

@@ -75,6 +75,7 @@ DEFINED = {
     "parameter:begin": None,
     "parameter:end": None,
     "parameter:probe": None,
+    "parameter:channel": None,
     "parameter:neighbors": None,
     "parameter:take": None,
     "parameter:preempted": None,
@@ -163,6 +164,8 @@ RULES = (
     Rule(E.PARTITION_COLLECTIVE_END, "ParameterUnsignedInt", ("parameter:apart", "a"), _TOGETHER),
     Rule(E.MPI_PROBE, "ParameterUnsignedInt", ("parameter:probe", "a"), {
         "sender": ("b.low", NONE), "tag": ("b.high", NONE), **_OF}),
+    Rule(E.MPI_CHANNEL, "ParameterUnsignedInt", ("parameter:channel", "a"), {
+        "request": ("c.high", 0), **_OF}),
     Rule(E.MPI_NEIGHBORS, "ParameterUnsignedInt", ("parameter:neighbors", "a"), {
         "first neighbor": ("b.low", NONE), "second neighbor": ("b.high", NONE),
         "third neighbor": ("c.low", NONE), "fourth neighbor": ("c.high", NONE), "neighbors": ("flags", 0)}),

@@ -82,6 +82,7 @@ class Symbols:
             "parameter:begin": lambda *_: definer.parameter("TPH begins"),
             "parameter:end": lambda *_: definer.parameter("TPH ends"),
             "parameter:probe": lambda *_: definer.parameter("probe found"),
+            "parameter:channel": lambda *_: definer.parameter("channel"),
             "parameter:neighbors": lambda *_: definer.parameter("neighbors"),
             "parameter:preempted": lambda *_: definer.parameter("preempted"),
             "parameter:take": lambda *_: definer.parameter("partition takes"),

@@ -17,7 +17,8 @@ from pse.trace.format._field_values import Array, distinct
 E = EventType
 OF_THREADS = (
     *(E.REGION_ENTER, E.REGION_LEAVE, E.MPI_SEND, E.MPI_SEND_COMPLETE, E.MPI_RECEIVE_POST, E.MPI_RECEIVE),
-    *(E.MPI_REQUEST_TEST, E.MPI_REQUEST_CANCEL, E.MPI_PROBE, E.MPI_COLLECTIVE_BEGIN, E.MPI_COLLECTIVE_END),
+    *(E.MPI_REQUEST_TEST, E.MPI_REQUEST_CANCEL, E.MPI_PROBE, E.MPI_CHANNEL),
+    *(E.MPI_COLLECTIVE_BEGIN, E.MPI_COLLECTIVE_END),
 )
 """Events of a thread; all others are the rank's."""
 NAME = "Thread "
