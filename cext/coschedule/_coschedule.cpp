@@ -605,4 +605,9 @@ PYBIND11_MODULE(_coschedule, module)
             return rows(found.data(), found.size(), found.size());
         });
     module.def("node_of", [](pid_t process, int file) { return Segment(process, file).options().node; });
+    // Of a layer of several nodes: the machine and the process of rank 0.
+    module.def("root_of", [](pid_t process, int file) {
+        ProcessPlace root = Segment(process, file).shared().root;
+        return py::make_tuple(std::string(root.host), root.process);
+    });
 }

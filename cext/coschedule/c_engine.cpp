@@ -56,6 +56,9 @@ std::string failure_of(const Segment &segment, const char *const *labels)
     std::string who = shared.culprit == none ? "a rank" : "rank " + std::to_string(shared.culprit);
     if (failure == PSE_BCS_FAILURE_SILENT)
         return "the node of " + who + " has not answered for 10 s, in slice " + std::to_string(shared.slice);
+    if (failure == PSE_BCS_FAILURE_STOPPED)
+        return who + " has stood still for 10 s, in slice " + std::to_string(shared.slice) +
+               ": its process is stopped (SIGSTOP)";
     if (failure == PSE_BCS_FAILURE_DEAD)
         return who + " ended and did not call MPI_Finalize, in slice " + std::to_string(shared.slice);
     return deadlock_text(segment, labels);

@@ -18,8 +18,8 @@
 #include <system_error>
 
 #include "nodes/caller.hpp"
-#include "segment_lock.hpp"
 #include "shared_memory.hpp"
+#include "standstill/segment_lock.hpp"
 #include "stepping/lock.hpp"
 #include "stepping/observer.hpp"
 
@@ -137,6 +137,7 @@ void Engine::begin()
     stop_event_ = eventfd(0, EFD_CLOEXEC);
     for (uint32_t rank = 0; rank < segment_->options().ranks; rank++)
         peers_.push_back(rank == me_ || !segment_->is_here(rank) ? -1 : open_peer(rank));
+    watchdog_.reset(new Watchdog(*segment_, protocol_, me_));
     watcher_ = start(&Engine::watch);
     if (is_leader())
         strobes_ = start(&Engine::send_strobes);
@@ -223,6 +224,7 @@ void Engine::nodes()
 void Engine::connect(const std::string &endpoints)
 {
     link_->connect(endpoints);
+    segment_->shared().root = Link::place_of(endpoints);
 }
 
 // What talks to the leaders of other nodes.
@@ -497,6 +499,7 @@ void Engine::move(uint32_t index)
     if (!small)
         pthread_mutex_unlock(&shared.lock);
     int error = 0;
+    uint64_t begin = protocol_.time();
     try {
         if (message)
             transfer_.fetch(one, bytes);
@@ -505,12 +508,14 @@ void Engine::move(uint32_t index)
     } catch (const std::system_error &caught) {
         error = caught.code().value();
     }
+    uint64_t took = protocol_.time() - begin;
     if (!small)
         Lock(*this).lock();
     if (error)
         return protocol_.fail(PSE_BCS_FAILURE_DEAD, none, none);
     if (call)
         segment_->descriptor(index).partial = reinterpret_cast<uint64_t>(call->partial.data());
+    protocol_.note_move(one, took);
     protocol_.finish(index, bytes);
     if (!segment_->is_single())
         protocol_.settle();
@@ -725,7 +730,7 @@ bool Engine::await_permission()
     return false;
 }
 
-// Whoever ends without leaving is noticed at once: the kernel says so.
+// Whoever ends without leaving is noticed at once: the kernel says so.  Whoever stands still is looked for.
 void Engine::watch()
 {
     std::vector<pollfd> ends;
@@ -734,8 +739,10 @@ void Engine::watch()
     ends.push_back({stop_event_, POLLIN, 0});
     Lock lock(*this);
     while (!stopping_.load()) {
-        if (poll(ends.data(), ends.size(), -1) < 0)
+        if (poll(ends.data(), ends.size(), look_ms) <= 0) {
+            look_around();
             continue;
+        }
         for (uint32_t peer = 0; peer < peers_.size(); peer++) {
             if (!(ends[peer].revents & POLLIN))
                 continue;
@@ -745,6 +752,13 @@ void Engine::watch()
                 protocol_.fail(PSE_BCS_FAILURE_DEAD, peer, none);
         }
     }
+}
+
+void Engine::look_around()
+{
+    Lock lock(*this);
+    Guard guard(lock);
+    watchdog_->look();
 }
 
 } // namespace pse::coschedule

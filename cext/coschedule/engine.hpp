@@ -19,6 +19,7 @@
 #include "nodes/node_thread.hpp"
 #include "protocol.hpp"
 #include "segment.hpp"
+#include "standstill/watchdog.hpp"
 #include "strobe_timer.hpp"
 #include "transfer.hpp"
 
@@ -189,6 +190,7 @@ class Engine final : public Platform
     void send_strobes();
     bool await_permission();
     void watch();
+    void look_around();
 
     std::unique_ptr<Segment> segment_;
     pse_bcs_bells *bells_ = nullptr;
@@ -197,6 +199,7 @@ class Engine final : public Platform
     Protocol protocol_;
     Transfer transfer_;
     Monitor monitor_;
+    std::unique_ptr<Watchdog> watchdog_;
     std::unordered_map<uint32_t, Call> calls_; // Of collective descriptors; guarded by the lock.
     std::vector<int> peers_;                   // pidfds
     int stop_event_ = -1;

@@ -257,10 +257,27 @@ void Protocol::note_slice(pse_bcs_slice &record)
     s_.slices()[shared.recorded++ % s_.options().monitored] = record;
 }
 
+// What is done after a slice counts as its part.
+pse_bcs_slice &Protocol::last_slice()
+{
+    uint64_t noted = s_.shared().recorded;
+    return noted ? s_.slices()[(noted - 1) % s_.options().monitored] : before_;
+}
+
+void Protocol::note_move(const Descriptor &one, uint64_t took)
+{
+    pse_bcs_slice &slice = last_slice();
+    if (one.kind == PSE_BCS_KIND_RECEIVE)
+        slice.ltr_message += took;
+    else
+        (is_reduction(one.operation) ? slice.ltr_reduce : slice.ltr_broadcast) += took;
+}
+
 // Descriptor exchange microphase: sends go to where they are received, all in the order of ranks.  Says
 // whether something went on that had waited for this slice.
 bool Protocol::exchange(pse_bcs_slice &record)
 {
+    RoutineTime time(*this, record.ltr_exchange);
     bool resumed = false;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         Rank &one = s_.rank(rank);
@@ -303,6 +320,7 @@ void Protocol::deliver(uint32_t index)
 // Message scheduling microphase.
 void Protocol::schedule(pse_bcs_slice &record)
 {
+    RoutineTime time(*this, record.ltr_match);
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
         if (s_.rank(rank).receives.head != none && s_.rank(rank).arrivals.head != none)
             record.np2pmsm += match(rank, !s_.options().ordered);
@@ -552,14 +570,15 @@ void Protocol::settle()
     } else if (!s_.is_single()) {
         if (wants_nodes())
             platform_.nodes();
-    } else if (is_quiescent() && !decide()) {
+    } else if (is_quiescent() && !decide(last_slice())) {
         fail(s_.shared().left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
     }
 }
 
 // All ranks are blocked: says whether anything goes on.
-bool Protocol::decide()
+bool Protocol::decide(pse_bcs_slice &record)
 {
+    RoutineTime time(*this, record.ltr_decide);
     s_.shared().epoch++;
     uint32_t decided = 0;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++)

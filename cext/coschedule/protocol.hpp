@@ -104,8 +104,19 @@ class Protocol
     uint64_t chunk_of(const Descriptor &receive) const;
     // `bytes` more of it were moved.
     void finish(uint32_t index, uint64_t bytes);
+    // The time where slices are monitored, else 0.
+    uint64_t time() const
+    {
+        return s_.options().monitored ? platform_.now() : 0;
+    }
+    // That bytes of a descriptor were moved, which took so long (ns).
+    void note_move(const Descriptor &one, uint64_t took);
     void fail(pse_bcs_failure failure, uint32_t culprit, uint32_t other);
     void leave(uint32_t rank);
+    pid_t process_of(uint32_t rank) const
+    {
+        return s_.rank(rank).process.load();
+    }
     bool has_failed() const
     {
         return s_.shared().failure.load() != PSE_BCS_FAILURE_NONE;
@@ -114,6 +125,27 @@ class Protocol
     bool needs_strobe() const;
 
   private:
+    // Adds to a slice how long a routine takes on this node (LTRi of table 5.2).
+    class RoutineTime
+    {
+      public:
+        RoutineTime(const Protocol &protocol, uint64_t &total)
+            : protocol_(protocol), total_(total), begin_(protocol.time())
+        {
+        }
+        ~RoutineTime()
+        {
+            total_ += protocol_.time() - begin_;
+        }
+        RoutineTime(const RoutineTime &) = delete;
+        RoutineTime &operator=(const RoutineTime &) = delete;
+
+      private:
+        const Protocol &protocol_;
+        uint64_t &total_;
+        uint64_t begin_;
+    };
+
     bool begin(pse_bcs_slice &record, uint64_t deadline);
     void follow(const NodeState &strobe);
     void note_exchange(pse_bcs_slice &record);
@@ -139,7 +171,7 @@ class Protocol
     void end(Collective &operation);
     bool release_testers();
     bool has_testers() const;
-    bool decide();
+    bool decide(pse_bcs_slice &record);
     bool can_decide() const;
     void tell(News news, uint32_t index, bool urgent);
     std::string write(const Record &record) const;
@@ -147,11 +179,13 @@ class Protocol
     void take(const Record &record, const std::string &message, size_t &at);
     void count_down(Collective &operation);
     void note_slice(pse_bcs_slice &record);
+    pse_bcs_slice &last_slice();
     void collect(uint32_t index);
 
     Segment &s_;
     Platform &platform_;
     pse_bcs_slice node_slice_{}; // The slice of several nodes that is under way.
+    pse_bcs_slice before_{};     // Stands for the last one where none is kept.
     bool worked_ = false;        // Something was exchanged in it.
     bool hears_ = false;         // What other nodes have told in it is being taken.
 };

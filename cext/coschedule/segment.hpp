@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "abi_coschedule.h"
+#include "nodes/process_place.hpp"
 #include "pace.hpp"
 
 namespace pse::coschedule
@@ -158,6 +159,7 @@ struct Shared {
     uint64_t logged, recorded; // Decisions and slices so far.
     uint64_t timed, late;      // Slices that had a time; those of them that came late.
     // Several nodes:
+    ProcessPlace root{};           // Of node 0's leader.
     int32_t caller;                // The leader's end of the pipe that wakes its thread for other nodes.
     std::atomic<uint32_t> called;  // It has been woken.
     uint64_t told_nodes;           // How many records there are for other nodes.

@@ -15,11 +15,12 @@ DEFAULT_FAR_SLICE = 1000000  # The same on several nodes.
 # What moves of a message in each ns of a slice at most: a core copies that in half the time, roughly.
 BYTES_PER_NS = 6
 NONE = 0xFFFFFFFF  # No rank, descriptor, operation, event.
-# Variable of the environment: the socket of the stepper that ranks tell of their layers.
+# Variable of the environment: the machine of the stepper and, behind a colon, its socket, where ranks tell of
+# their layers.
 STEPPER = "PSE_BCS_STEP"
 ENDED = -1  # Instead of a process: it has ended, on another node.
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
-ENDPOINT_BYTES = 64  # Where a node is reached: so many bytes.
+ENDPOINT_BYTES = 128  # Where a node is reached: so many bytes.
 
 # A step of a simulated rank's program.
 ACT_DTYPE = np.dtype(
@@ -53,6 +54,13 @@ SLICE_DTYPE = np.dtype(
         # strobes before this slice's that found the exchange of the one before not over on all nodes
         ("usrdem", "<u4"),
         ("usrmsm", "<u4"),  # those that found its scheduling not over on all nodes
+        ("ltr_exchange", "<u8"),  # what this node took to exchange its own descriptors
+        ("ltr_nodes", "<u8"),  # to take what other nodes told
+        ("ltr_match", "<u8"),  # to match messages and receives
+        ("ltr_decide", "<u8"),  # to decide what waits until all ranks are blocked
+        ("ltr_message", "<u8"),  # to move bytes of messages, all its ranks together
+        ("ltr_broadcast", "<u8"),  # to perform collective operations other than reductions
+        ("ltr_reduce", "<u8"),  # to perform reductions
     ]
 )
 
@@ -106,6 +114,7 @@ class Failure(IntEnum):
     MISMATCH = 3  # ranks called different collective operations
     LEFT = 4  # a rank left while others wait for it
     SILENT = 5  # the leader of a node does not answer any more
+    STOPPED = 6  # the process of a rank is stopped
 
 
 class DescriptorKind(IntEnum):

@@ -13,6 +13,7 @@ from ._monitor_files import (
     merge_slices as merge_slices,
     node_rows as node_rows,
     nodes_of_slices as nodes_of_slices,
+    routine_times as routine_times,
     routine_totals as routine_totals,
     slice_summary as slice_summary,
     slices_between as slices_between,

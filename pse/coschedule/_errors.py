@@ -23,7 +23,7 @@ class CommunicationError(RunError):
 
 
 class RankDiedError(CommunicationError):
-    """A rank's process ended before it freed the communicator.
+    """A rank's process ended before it freed the communicator, or is stopped while others wait.
 
     See Also
     --------
@@ -81,10 +81,9 @@ def operation_text(kind: int, peer: int, tag: int, operation: int) -> str:
 def failure_of(engine: Engine) -> CommunicationError:
     """Say why the layer has failed."""
     code, culprit, other = engine.failure()
-    if code in (Failure.DEAD, Failure.SILENT):
+    if code in _LOST:
         _abort_at_exit()
-        told = _death if code == Failure.DEAD else _silence
-        return told(culprit, engine.totals()["slices"])
+        return _LOST[Failure(code)](culprit, engine.totals()["slices"])
     if code == Failure.MISMATCH:
         return _mismatch(engine, culprit, other)
     return DeadlockError(
@@ -114,12 +113,23 @@ def _silence(culprit: int, slice: int) -> RankDiedError:
     )
 
 
+def _standstill(rank: int, slice: int) -> RankDiedError:
+    return RankDiedError(
+        f"rank {rank} of the coscheduled communicator has stood still for 10 s, in slice {slice}",
+        help="its process is stopped (SIGSTOP): continue such a process sooner (kill -CONT)",
+    )
+
+
 def _death(rank: int, slice: int) -> RankDiedError:
     who = f"rank {rank}" if rank != NONE else "a rank"
     return RankDiedError(
         f"{who} of the coscheduled communicator ended and did not free it, in slice {slice}",
         help="look for what ended its process: an error above, a signal, or no memory left",
     )
+
+
+_LOST: Final = {Failure.DEAD: _death, Failure.SILENT: _silence, Failure.STOPPED: _standstill}
+"""What is told of a rank that doesn't go on."""
 
 
 def _mismatch(engine: Engine, *ranks: int) -> MismatchError:

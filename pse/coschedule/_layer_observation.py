@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pse import _proc
 from pse._abi.coschedule import ENDED, MATCH_DTYPE, NONE, Collective, Decision, DescriptorKind
-from pse.coschedule._coschedule import Observer, node_of
+from pse.coschedule._coschedule import Observer, node_of, root_of
 from pse.coschedule._monitor import names_of_routines
 from pse.errors import UsageError
 
@@ -202,9 +202,11 @@ class Listener:
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="pse-step-")
-        self.path = os.path.join(self._folder, "step")
+        path = os.path.join(self._folder, "step")
+        self.place = f"{socket.gethostname()}:{path}"
+        """As ranks are told: the machine, and the socket."""
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(self.path)
+        self._socket.bind(path)
         self._socket.listen(64)
         self._socket.setblocking(False)
 
@@ -248,14 +250,22 @@ def layers_of(process: int) -> list[Layer]:
             found.setdefault(inode, (one, file))
     places = [place for _, place in sorted(found.items()) if node_of(*place) == 0]
     if not places:
-        what = (
-            "leads no coscheduled ranks: rank 0 is on another node" if found else "has no coscheduled ranks"
-        )
-        raise UsageError(
-            f"process {process} {what}",
-            help="give the process of a rank, or of the mpiexec that started the ranks, where rank 0 is",
-        )
+        raise _nothing_to_step(process, sorted(found.values()))
     return [Layer(*place) for place in places]
+
+
+def _nothing_to_step(process: int, places: Sequence[tuple[int, int]]) -> UsageError:
+    """Say where rank 0 is of layers that are seen at these places: slices are held there."""
+    if not places:
+        return UsageError(
+            f"process {process} has no coscheduled ranks",
+            help="give the process of a rank, or of the mpiexec that started the ranks",
+        )
+    host, root = root_of(*places[0])
+    return UsageError(
+        f"the coscheduled ranks of process {process} are led by rank 0, which is process {root} on {host}",
+        help=f"slices are held there; on {host} run:  pse bcs step --attach {root}",
+    )
 
 
 def waiting_for(operations: Sequence[Operation], ranks: int) -> dict[int, tuple[Operation, list[int]]]:

@@ -137,6 +137,13 @@ def _of_node(folders: Path | Sequence[Path], communicator: int, node: int) -> "N
 
 _LOCAL: Final = ("np2pdem", "np2pmsm", "ncolldem", "bpts")
 """Metrics of one node's ranks; the others are those of the slice."""
+_ROUTINE: Final = "ltr_"
+"""Begins the names of the times of routines on a node: LTRi of the paper's table 5.2."""
+_ROUTINES: Final = tuple(name for name in SLICE_DTYPE.names or () if name.startswith(_ROUTINE))
+
+
+def _in_order(rows: NDArray[Any]) -> NDArray[Any]:
+    return np.sort(rows, order=["slice", "begin"])
 
 
 def _by_slice(rows: NDArray[Any]) -> NDArray[Any]:
@@ -144,7 +151,7 @@ def _by_slice(rows: NDArray[Any]) -> NDArray[Any]:
     numbers, begins = np.unique(rows["slice"], return_index=True)
     ends = [*begins[1:], len(rows)]
     found: NDArray[Any] = rows[np.array(ends) - 1].copy()
-    for name in (*_LOCAL[:3], "ncollmsm", "gtdem", "gtmsm", "gtts"):
+    for name in (*_LOCAL[:3], "ncollmsm", "gtdem", "gtmsm", "gtts", *_ROUTINES):
         found[name] = np.add.reduceat(rows[name], begins) if len(numbers) else 0
     found["begin"] = rows["begin"][begins]
     return found
@@ -169,7 +176,7 @@ def merge_slices(parts: "Sequence[NDArray[Any]]") -> "NDArray[Any] | None":
     """
     if len(parts) < 2:
         return parts[0] if parts else None
-    parts = [_by_slice(np.sort(one, order=["slice", "begin"])) for one in parts]
+    parts = [_by_slice(_in_order(one)) for one in parts]
     common = functools.reduce(np.intersect1d, (one["slice"] for one in parts))
     parts = [one[np.isin(one["slice"], common)] for one in parts]
     found = parts[0].copy()
@@ -207,6 +214,42 @@ def node_rows(nodes: "Mapping[int, NDArray[Any] | None]") -> list[dict[str, Any]
         }
         for node, one in nodes.items()
         if one is not None and len(one)
+    ]  # fmt: skip
+
+
+def routine_times(nodes: "Mapping[int, NDArray[Any] | None]") -> list[dict[str, Any]]:
+    """Say what the layer's own routines took on each node (LTRi of the paper's table 5.2).
+
+    Parameters
+    ----------
+    nodes : mapping of int to ndarray
+        The slices of each node, as `load_slices` gives them.
+
+    Returns
+    -------
+    list of dict
+        ``node``, ``routine``, and in ns its ``total``, the ``mean`` of a slice and the ``greatest``; only of
+        routines that did something.
+
+    Examples
+    --------
+    >>> from pse import bcs
+    >>> from pse._abi.coschedule import SLICE_DTYPE
+    >>> slices = np.zeros(2, SLICE_DTYPE)
+    >>> slices["slice"], slices["ltr_match"] = (7, 8), (100, 300)
+    >>> bcs.routine_times({0: slices})
+    [{'node': 0, 'routine': 'match', 'total': 400, 'mean': 200.0, 'greatest': 300}]
+    """
+    return [
+        {
+            "node": node, "routine": name.removeprefix(_ROUTINE), "total": int(one[name].sum()),
+            "mean": float(one[name].mean()), "greatest": int(one[name].max()),
+        }
+        for node, rows in nodes.items()
+        if rows is not None
+        for one in [_by_slice(_in_order(rows))]
+        for name in _ROUTINES
+        if one[name].any()
     ]  # fmt: skip
 
 

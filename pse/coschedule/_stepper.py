@@ -132,7 +132,7 @@ class Stepper:
             # A session of its own: Ctrl-C stops the job between two slices, and doesn't end it.
             self._job = subprocess.Popen(
                 command,
-                env=os.environ | {STEPPER: self._listener.path},
+                env=os.environ | {STEPPER: self._listener.place},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )

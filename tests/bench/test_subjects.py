@@ -125,7 +125,7 @@ SMALL = {
             noted=2,
             emulated=False,
         ),
-        19,
+        26,
     ),
     "warm": (warm, warm.Sizes(size=1 << 20, turns=2), 1),
     "control": (

@@ -86,14 +86,3 @@ def test_strobes_that_come_before_a_node_has_ended_the_slice_are_counted(mpiexec
     late, retries, length = map(int, ended.out.split())
     assert (late >= 12, retries >= 10, length > 1_000_000) == (True, True, True), ended.err
     assert "warning: more than 1 % of the time slices of 1000 µs came late, so from slice " in ended.err
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_process_left_behind")
-def test_a_node_that_stands_still_is_named(tmp_path, monkeypatch):
-    for name, value in TWO_NODES.items():
-        monkeypatch.setenv(name, value)
-    command = [beside_python("mpiexec"), "-n", "3", *unseen_until(tmp_path / "said"), sys.executable]
-    command += [str(PROGRAMS / "wrong.py"), "silent", "0", str(tmp_path / "said")]
-    subprocess.run(command, capture_output=True, timeout=60, check=False)
-    assert (tmp_path / "said").read_text().startswith("RankDiedError: the node of rank 1 has not answered")

@@ -14,12 +14,14 @@
 #define PSE_BCS_BYTES_PER_NS 6
 #define PSE_BCS_NONE 0xffffffffu /* No rank, descriptor, operation, event. */
 
-/* Variable of the environment: the socket of the stepper that ranks tell of their layers. */
+/* Variable of the environment: the machine of the stepper and, behind a colon, its socket, where ranks
+ * tell of their layers. */
 #define PSE_BCS_STEPPER "PSE_BCS_STEP"
 #define PSE_BCS_ENDED -1 /* Instead of a process: it has ended, on another node. */
 #define PSE_BCS_PLACE 256 /* Bytes for file and line of a call, with the zero at their end. */
 #define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
-#define PSE_BCS_ENDPOINT 64 /* Where a node is reached: so many bytes. */
+#define PSE_BCS_HOST 64 /* Bytes for the name of a machine, with the zero at their end. */
+#define PSE_BCS_ENDPOINT 128 /* Where a node is reached: so many bytes. */
 
 /* Arrays up to so many bytes are reduced whole by every rank that needs the result. */
 #define PSE_BCS_WHOLE 16384
@@ -54,6 +56,7 @@ enum pse_bcs_failure {
     PSE_BCS_FAILURE_MISMATCH = 3, /* ranks called different collective operations */
     PSE_BCS_FAILURE_LEFT = 4, /* a rank left while others wait for it */
     PSE_BCS_FAILURE_SILENT = 5, /* the leader of a node does not answer any more */
+    PSE_BCS_FAILURE_STOPPED = 6, /* the process of a rank is stopped */
 };
 
 /* What a descriptor asks for. */
@@ -125,9 +128,16 @@ typedef struct pse_bcs_slice {
     /* strobes before this slice's that found the exchange of the one before not over on all nodes */
     uint32_t usrdem;
     uint32_t usrmsm; /* those that found its scheduling not over on all nodes */
+    uint64_t ltr_exchange; /* what this node took to exchange its own descriptors */
+    uint64_t ltr_nodes; /* to take what other nodes told */
+    uint64_t ltr_match; /* to match messages and receives */
+    uint64_t ltr_decide; /* to decide what waits until all ranks are blocked */
+    uint64_t ltr_message; /* to move bytes of messages, all its ranks together */
+    uint64_t ltr_broadcast; /* to perform collective operations other than reductions */
+    uint64_t ltr_reduce; /* to perform reductions */
 } pse_bcs_slice;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_bcs_slice) == 104 && offsetof(pse_bcs_slice, slice) == 0 &&
+_Static_assert(sizeof(pse_bcs_slice) == 160 && offsetof(pse_bcs_slice, slice) == 0 &&
                offsetof(pse_bcs_slice, epoch) == 8 && offsetof(pse_bcs_slice, begin) == 16 &&
                offsetof(pse_bcs_slice, getts) == 24 && offsetof(pse_bcs_slice, gtdem) == 32 &&
                offsetof(pse_bcs_slice, gtmsm) == 40 && offsetof(pse_bcs_slice, gtts) == 48 &&
@@ -135,7 +145,11 @@ _Static_assert(sizeof(pse_bcs_slice) == 104 && offsetof(pse_bcs_slice, slice) ==
                offsetof(pse_bcs_slice, np2pdem) == 72 && offsetof(pse_bcs_slice, np2pmsm) == 76 &&
                offsetof(pse_bcs_slice, ncolldem) == 80 && offsetof(pse_bcs_slice, ncollmsm) == 84 &&
                offsetof(pse_bcs_slice, bpts) == 88 && offsetof(pse_bcs_slice, timed) == 92 &&
-               offsetof(pse_bcs_slice, usrdem) == 96 && offsetof(pse_bcs_slice, usrmsm) == 100,
+               offsetof(pse_bcs_slice, usrdem) == 96 && offsetof(pse_bcs_slice, usrmsm) == 100 &&
+               offsetof(pse_bcs_slice, ltr_exchange) == 104 && offsetof(pse_bcs_slice, ltr_nodes) == 112 &&
+               offsetof(pse_bcs_slice, ltr_match) == 120 && offsetof(pse_bcs_slice, ltr_decide) == 128 &&
+               offsetof(pse_bcs_slice, ltr_message) == 136 && offsetof(pse_bcs_slice, ltr_broadcast) == 144 &&
+               offsetof(pse_bcs_slice, ltr_reduce) == 152,
                "pse_bcs_slice as NumPy has it");
 #endif
 

@@ -16,8 +16,6 @@
 #include <cstring>
 #include <system_error>
 
-#include "abi_coschedule.h"
-
 namespace pse::coschedule
 {
 namespace
@@ -31,6 +29,7 @@ struct Endpoint {
     uint8_t token[token_bytes];
     uint16_t port, addresses;
     uint32_t address[most_addresses]; // As they are in sockaddr_in; the machine's own one is the last.
+    ProcessPlace leader;
 };
 static_assert(sizeof(Endpoint) <= PSE_BCS_ENDPOINT, "an endpoint has room");
 
@@ -142,6 +141,7 @@ std::string Link::endpoint() const
     std::copy(token_.begin(), token_.end(), mine.token);
     std::copy(addresses.begin(), addresses.end(), mine.address);
     mine.port = port_;
+    mine.leader = own_place();
     mine.addresses = static_cast<uint16_t>(addresses.size());
     std::string text(PSE_BCS_ENDPOINT, '\0');
     std::memcpy(text.data(), &mine, sizeof mine);
@@ -157,6 +157,13 @@ void Link::connect(const std::string &endpoints)
     accept_others(static_cast<uint32_t>(peers_.size()) - node_ - 1);
     close(listener_);
     listener_ = -1;
+}
+
+ProcessPlace Link::place_of(const std::string &endpoint)
+{
+    Endpoint there;
+    std::memcpy(&there, endpoint.data(), sizeof there);
+    return there.leader;
 }
 
 bool Link::reach(uint32_t node, const std::string &endpoint)

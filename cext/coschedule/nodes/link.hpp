@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "nodes/process_place.hpp"
+
 namespace pse::coschedule
 {
 
@@ -31,6 +33,8 @@ class Link
     // of nodes.
     std::string endpoint() const;
     void connect(const std::string &endpoints);
+    // Where the leader of a node is.
+    static ProcessPlace place_of(const std::string &endpoint);
     // A file to which a byte is written to end a wait.
     int caller() const
     {

@@ -108,6 +108,7 @@ std::string Protocol::write(const Record &record) const
 
 void Protocol::apply_packets(const std::string &packets, bool waits)
 {
+    RoutineTime time(*this, node_slice_.ltr_nodes);
     for (size_t at = 0; at < packets.size();) {
         auto head = read<Packet>(packets, at);
         uint32_t here = s_.options().node;
@@ -170,7 +171,7 @@ bool Protocol::end_nodes(const NodeState &mine, const SliceTree::Said &all)
     if (fails)
         fail(all.state.left ? PSE_BCS_FAILURE_LEFT : PSE_BCS_FAILURE_DEADLOCK, none, none);
     else if (settles)
-        decide();
+        decide(node_slice_);
     else if (quiescent)
         shared.reported = 0; // What came may let something go on.
     schedule(node_slice_);

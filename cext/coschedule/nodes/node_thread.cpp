@@ -12,6 +12,7 @@
 #include "nodes/bytes.hpp"
 #include "nodes/node_view.hpp"
 #include "shared_memory.hpp"
+#include "standstill/watchdog.hpp"
 #include "stepping/observer.hpp"
 #include "strobe_timer.hpp"
 
@@ -23,9 +24,7 @@ namespace
 constexpr size_t piece_bytes = 1 << 18;
 constexpr size_t most_queued = 1 << 20; // So that slices needn't wait behind much else.
 constexpr int farewell_ms = 1000;
-constexpr uint64_t look_interval = 1000000000; // ns
-constexpr int look_ms = 1000;
-constexpr uint32_t patience = 10; // How often a node is asked whether it is there.
+constexpr uint64_t look_interval = uint64_t{look_ms} * 1000000; // ns
 
 // Between this process and a rank's memory; false: that rank is gone.
 bool copy(bool into_rank, const Rank &rank, uint64_t address, void *here, size_t bytes)
@@ -302,7 +301,7 @@ void NodeThread::watch(uint32_t node)
 {
     silent_[node] = heard_[node] || gone_[node] ? 0 : silent_[node] + 1;
     heard_[node] = false;
-    if (silent_[node] > patience)
+    if (silent_[node] > most_looks)
         return protocol_.fail(PSE_BCS_FAILURE_SILENT, leader_of(node), none);
     link_.post(node, ping, {});
 }

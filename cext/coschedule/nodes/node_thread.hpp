@@ -15,7 +15,7 @@
 #include "nodes/link.hpp"
 #include "nodes/slice_tree.hpp"
 #include "protocol.hpp"
-#include "segment_lock.hpp"
+#include "standstill/segment_lock.hpp"
 
 namespace pse::coschedule
 {

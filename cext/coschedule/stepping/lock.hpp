@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "engine.hpp"
-#include "segment_lock.hpp"
+#include "standstill/segment_lock.hpp"
 
 namespace pse::coschedule
 {

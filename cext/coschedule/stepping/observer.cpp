@@ -47,6 +47,18 @@ bool is_taken(const char *name, int file)
     return taken && got == 1;
 }
 
+// Slices are held in the memory of node 0, so whoever holds them must be on its machine.
+void warn_of_distance(const std::string &host)
+{
+    ProcessPlace here = own_place();
+    if (host != here.host)
+        dprintf(STDERR_FILENO,
+                "warning: these ranks are not stepped: rank 0 is on %s, and pse bcs step on %s; start it on "
+                "%s, or "
+                "attach it there:  pse bcs step --attach %d\n",
+                here.host, host.c_str(), here.host, here.process);
+}
+
 } // namespace
 
 bool has_stepper()
@@ -65,9 +77,13 @@ void announce(Segment &segment)
         return;
     segment.shared().allowed.store(0);
     if (segment.options().node > 0) // Node 0 says when it may go on.
-        segment.shared().observed.store(1);
-    else if (!is_taken(stepper(), segment.file()))
-        segment.shared().allowed.store(unlimited);
+        return segment.shared().observed.store(1);
+    std::string place = stepper();
+    size_t colon = place.find(':');
+    if (is_taken(place.substr(colon + 1).c_str(), segment.file()))
+        return;
+    segment.shared().allowed.store(unlimited);
+    warn_of_distance(place.substr(0, colon));
 }
 
 bool is_stepped(const Segment &segment)

@@ -2,9 +2,9 @@
 
 Proxies of two applications run with a rank on each core and with two, over MPI as it can be configured (one
 thread or several; throttled, so that ranks which wait leave the core to others, or not) and over
-`pse.bcs.Comm`; each is compared with the configuration of MPI that suits it best; the same, and the benchmark
-of barriers, on two nodes of an emulated cluster where that can be.  Then single operations, strobes, and what
-it costs to note slices.
+`pse.bcs.Comm`, and as they are, over the layer by the tool ``bcs``; each is compared with the configuration
+of MPI that suits it best; the same but for the tool, and the benchmark of barriers, on two nodes of an
+emulated cluster where that can be.  Then single operations, strobes, and what it costs to note slices.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from pse.bench._running import (
 from pse.bench.peers.bcs import sage, sweep3d
 from pse.errors import RunError
 from pse.text import count_text
+from pse.toolstack import configuration_of, environment, find_mpi
 
 EARLY, STRICT, FAR_SLICE = 500, 250, 1000
 """µs of a slice: the default, the paper's, and the default of several nodes."""
@@ -46,6 +47,13 @@ TARGETS = {
     "ahead": ("SWEEP3D-like, non-blocking", "bcs", (1.00, 1.00)),
 }
 """Titles of proxies, who communicates, and the targets with a core for each rank and with half of one."""
+TOOL = "tool bcs"
+AS_THEY_ARE = {
+    key: (f"{title}, {TOOL}", TOOL, targets)
+    for key, (title, name, targets) in TARGETS.items()
+    if name == "bcs"
+}
+"""The same for programs of MPI that nothing is changed in."""
 ON_NODES = {key: TARGETS[key] for key in ("sage", "sweep", "ahead")} | {
     "barrier": ("a barrier every 1.9 ms", "bcs", (1.10, 1.10))
 }
@@ -126,8 +134,18 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         if sizes.emulated and not there:
             say(f"nothing is measured on nodes: {place.words}")
         samples = in_turn(repeats * sizes.launches, [*bed.measurers(), *there], say)
-    proxies = [_proxy(key, ranks, bed, samples) for ranks in bed.ranks for key in TARGETS]
-    far = [_proxy(key, ranks, bed, samples, FAR) for ranks in FAR_RANKS for key in ON_NODES if there]
+    proxies = [
+        _proxy(key, found, ranks, bed, samples)
+        for ranks in bed.ranks
+        for table in (TARGETS, AS_THEY_ARE)
+        for key, found in table.items()
+    ]
+    far = [
+        _proxy(key, found, ranks, bed, samples, FAR)
+        for ranks in FAR_RANKS
+        for key, found in ON_NODES.items()
+        if there
+    ]
     return [*proxies, *far, *_operations(samples), *_strobes(samples)]
 
 
@@ -137,6 +155,7 @@ class _Bed:
     def __init__(self, sizes: Sizes, cores: list[int]) -> None:
         self.sizes, self.cores = sizes, cores
         self.ranks = (len(cores), 2 * len(cores))
+        self.tool = Mode(TOOL, environment(configuration_of(["bcs"]), find_mpi()))
         with confined_to(cores[-1:]):
             self.work = sage.work(sizes.sage), sweep3d.work(sizes.sweep)
         self.expected = {ranks: self._expect(ranks) for ranks in {*self.ranks, *FAR_RANKS}}
@@ -151,9 +170,11 @@ class _Bed:
         for ranks in self.ranks:
             found += [functools.partial(self.proxies, ranks, "mpi", EARLY, mode) for mode in self.sizes.modes]
             found += [functools.partial(self.proxies, ranks, *one, HERE) for one in OURS]
+            found.append(functools.partial(self.proxies, ranks, "mpi", EARLY, self.tool))
         found += [
-            functools.partial(self.operations, "mpi", MODES[0]),
-            functools.partial(self.operations, "bcs", HERE),
+            functools.partial(self.operations, "mpi", "mpi", MODES[0]),
+            functools.partial(self.operations, "bcs", "bcs", HERE),
+            functools.partial(self.operations, TOOL, "mpi", self.tool),
         ]
         return [*found, self.strobes]
 
@@ -189,14 +210,14 @@ class _Bed:
             if found[proxy]["digest"] != digest:
                 raise RunError(f"{proxy} on {ranks} ranks, {key}: the results are not the serial program's")
 
-    def operations(self, name: str, mode: Surroundings) -> dict[str, float]:
+    def operations(self, title: str, name: str, mode: Surroundings) -> dict[str, float]:
         """Single operations of two ranks."""
         found = run_peer(
             *("bcs.operations", 2, name, self.sizes.rounds, self.sizes.transfers, self.sizes.idle),
             cores=self.cores,
             place=mode,
         )
-        return {f"{name} {key}": value for key, value in found.items()}
+        return {f"{title} {key}": value for key, value in found.items()}
 
     def strobes(self) -> dict[str, float]:
         """Slices of two ranks, and what it costs to note them."""
@@ -205,9 +226,16 @@ class _Bed:
         return run_peer("bcs.strobes", 2, *words, cores=self.cores)
 
 
-def _proxy(key: str, ranks: int, bed: _Bed, samples: Samples, place: str = "") -> Figure:
+def _proxy(
+    key: str,
+    found: tuple[str, str, tuple[float, float]],
+    ranks: int,
+    bed: _Bed,
+    samples: Samples,
+    place: str = "",
+) -> Figure:
     """Compare with the configuration of MPI whose median is the least."""
-    title, name, targets = (ON_NODES if place else TARGETS)[key]
+    title, name, targets = found
     cores = len(bed.cores)
     proxy = "sweep" if key == "strict" else key
     times = {mode.name: samples[f"{place}{ranks} {mode.name} {proxy}"] for mode in bed.sizes.modes}
@@ -231,6 +259,16 @@ def _operations(samples: Samples) -> list[Figure]:
 
     return [
         Figure("8 bytes one way, both ranks blocked", "µs", "<=", 10.0, *beside("hop", "µs")),
+        Figure(
+            *(
+                f"8 bytes one way, both ranks blocked, {TOOL}",
+                "µs",
+                "<=",
+                10.0,
+                tuple(samples[f"{TOOL} hop"]),
+            ),
+            Against("pse.bcs.Comm", "µs", tuple(samples["bcs hop"])),
+        ),
         *(
             Figure(f"16 MiB, {who}: overlap", "%", ">=", 80.0, *beside(f"overlap {key}", "%"))
             for key, who in OVERLAPS.items()

@@ -83,12 +83,14 @@ def command(
         _draw(slices, metrics or views.SLICE_METRICS, output, folder)
     elif as_json:
         found = {
-            "routines": coschedule.routine_totals(reports), "slices": _summary(slices), "nodes": _rows(nodes)
+            "routines": coschedule.routine_totals(reports), "slices": _summary(slices), "nodes": _rows(nodes),
+            "times": coschedule.routine_times(nodes),
         }  # fmt: skip
         click.echo(json.dumps(found, indent=1))
     else:
         _print(reports, slices)
         _print_nodes(nodes)
+        _print_times(nodes)
 
 
 def _recorded_into(folder: Path) -> str:
@@ -174,6 +176,21 @@ def _print_nodes(nodes: dict[int, NDArray[Any] | None]) -> None:
         table.add_row(
             str(row["node"]), f"{row['slices']:,}", time_text(row["gtts"]), *counts, f"{row['bpts']:.2f}"
         )
+    _console().print(table)
+
+
+def _print_times(nodes: dict[int, NDArray[Any] | None]) -> None:
+    rows = coschedule.routine_times(nodes)
+    if not rows:
+        return
+    table = Table(
+        box=None, pad_edge=False, header_style="bold", title="the layer's own work", title_justify="left"
+    )
+    for name in ("node", "routine", "total", "of a slice", "at most"):
+        table.add_column(name, justify="left" if name == "routine" else "right")
+    for row in rows:
+        times = (time_text(row[name]) for name in ("total", "mean", "greatest"))
+        table.add_row(str(row["node"]), row["routine"], *times)
     _console().print(table)
 
 

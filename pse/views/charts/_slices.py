@@ -36,8 +36,15 @@ MEANINGS = {
     "ncolldem": "collectives' descriptors",
     "ncollmsm": "collectives scheduled",
     "bpts": "blocked ranks",
+    "ltr_exchange": "exchange of a node's own descriptors",
+    "ltr_nodes": "taking what other nodes told",
+    "ltr_match": "matching",
+    "ltr_decide": "deciding what waits for all ranks",
+    "ltr_message": "moving bytes of messages",
+    "ltr_broadcast": "collective operations but reductions",
+    "ltr_reduce": "reductions",
 }
-TIMES = ("getts", "gtdem", "gtmsm", "gtts", "late")
+TIMES = ("getts", "gtdem", "gtmsm", "gtts", "late", *(one for one in MEANINGS if one.startswith("ltr_")))
 LEFT, RIGHT, BELOW, ABOVE, TALL = 0.95, 0.25, 0.5, 0.3, 1.5
 """Inches: room around a panel, and its height."""
 

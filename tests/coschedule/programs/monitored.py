@@ -50,6 +50,11 @@ with bcs.Comm(mmds=True, emds=1000) as comm:
     assert slices["ncollmsm"].sum() == 5
     assert 5 * comm.size <= slices["ncolldem"].sum() < 6 * comm.size  # Others may be in the last one already.
     assert (slices["gtts"] == slices["gtdem"] + slices["gtmsm"]).all()
+    assert (slices["ltr_exchange"] <= slices["gtdem"]).all()
+    assert (slices["ltr_match"] <= slices["gtmsm"]).all()
+    worked = [name for name in slices.dtype.names if name.startswith("ltr_") and slices[name].any()]
+    moved = ["ltr_message"] * bool(sizes)
+    assert worked == ["ltr_exchange", "ltr_match", *moved, "ltr_broadcast"], worked
     comm.Barrier()
 if MPI.COMM_WORLD.rank == 0:
     print("as expected")

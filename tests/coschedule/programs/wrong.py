@@ -65,19 +65,6 @@ def killed(comm):
     comm.Barrier()
 
 
-def silent(comm):
-    """The leader of the second node stands still."""
-    process = world.bcast(os.getpid(), 1)
-    comm.Barrier()
-    if rank == 1:
-        os.kill(os.getpid(), signal.SIGSTOP)
-    try:
-        comm.Barrier()
-    finally:
-        if rank == 0:
-            os.kill(process, signal.SIGKILL)
-
-
 def left(comm):
     if rank != 1:
         comm.Recv(one, source=1)
@@ -165,7 +152,7 @@ except PseError as error:
         said = f"{type(error).__name__}: {error}\nhelp: {error.help}"
         # The process manager may lose what ranks print when one of them is killed.
         replace_file(sys.argv[3], said.encode()) if sys.argv[3:] else print(said)
-        if case in ("killed", "silent"):
+        if case == "killed":
             os._exit(0)  # MPI_Finalize would wait for the killed rank.
-    elif case in ("killed", "silent"):
+    elif case == "killed":
         signal.pause()  # Whoever leaves first ends the others.

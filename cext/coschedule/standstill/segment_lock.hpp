@@ -18,7 +18,9 @@ class SegmentLock
     }
     void lock()
     {
-        int result = pthread_mutex_lock(&shared_.lock);
+        int result = pthread_mutex_trylock(&shared_.lock);
+        if (result == EBUSY)
+            result = wait();
         if (result == EOWNERDEAD) {
             pthread_mutex_consistent(&shared_.lock);
             if (shared_.holder != none)
@@ -32,6 +34,8 @@ class SegmentLock
     }
 
   private:
+    int wait();
+
     Shared &shared_;
     Protocol &protocol_;
     uint32_t rank_;
