@@ -32,6 +32,7 @@ BUILT = _HERE / "tools"
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
 _RECORDER = ("recorder.c", "recorder.h")
+_ELF = ("mapped_elf.c", "mapped_elf.h")
 _TABLES = ("abi_events.h", "abi_waiting.h", "abi_coschedule.h", "abi_environment.h")
 _LAYER = _HERE / "lib" / "libpse_bcs.so"
 """The coscheduled layer, which needs no MPI: the tool `bcs` is linked with it."""
@@ -52,7 +53,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     """
     if _fits(library):
         return BUILT
-    folders = _folders()
+    folders, elf_folder = _folders(), _elf_folder()
     if mpi.include is None:
         raise RunError(f"there is no mpi.h near {mpi.path}", help=_MEND)
     options = abi_options(library.soname)
@@ -62,7 +63,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     recorder, tables = folders[-1], folders[-1].parent / "abi" / "include"
     layer = folders[-1].parent / "coschedule"
     sources += [*(recorder / name for name in _RECORDER), *(tables / name for name in _TABLES)]
-    sources.append(layer / "c_engine.h")
+    sources += [*(elf_folder / name for name in _ELF), layer / "c_engine.h"]
     parts = [compiler.identity, *options, str(_LAYER), header.read_text(errors="replace")]
     parts += [*map(Path.read_text, sources), *sorted(library.functions)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
@@ -75,7 +76,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
             known = read(header, compiler.command, options)
         except HeaderError as error:
             raise RunError(str(error), help=_MEND) from None
-        searched = (mpi.include, _HERE / "include", recorder, tables, layer)
+        searched = (mpi.include, _HERE / "include", recorder, tables, layer, elf_folder.parent)
         includes = [f"-I{folder}" for folder in searched]
         line = [*compiler.command, *_FLAGS, *options, *includes]
         with cache_errors():
@@ -122,6 +123,12 @@ def _folders() -> list[Path]:
     return [top / "common", below / "backoff", *tools, below / "recorder"]
 
 
+def _elf_folder() -> Path:
+    """Give the folder of what the stack and the tool `trace` read files of libraries by."""
+    packed = BUILT / "source" / "elf"
+    return packed if packed.exists() else _CEXT / "toolstack" / "core" / "elf"
+
+
 def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place: Path) -> None:
     """Compile the tools; one that this MPI has too little for is left out, with a warning."""
     common, backoff, *tools, recorder = _folders()
@@ -130,8 +137,9 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
         made.mkdir()
         line = [*compiler, f"-I{common}", f"-I{backoff}", f"-I{work}"]
         sources = [*common.glob("*.c"), *backoff.glob("*.c")]
-        if words := _compile_all([[*line, "-c", str(source)] for source in sources], work):
-            raise RunError(f"the tools of pse can't be compiled: {words[0]}", help=_MEND)
+        errors = _compile_all([[*line, "-c", str(source)] for source in sources], work)
+        if any(errors):
+            raise RunError(f"the tools of pse can't be compiled: {next(filter(None, errors))}", help=_MEND)
         shared = [str(path) for path in Path(work).glob("*.o")]
         for listed in (tool / f"{tool.name}.def" for tool in tools):
             if listed.exists():
@@ -139,22 +147,30 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
                 Path(work, f"{listed.stem}_wrappers.c").write_text(text)
         commands = []
         for tool in tools:
-            extra = [recorder / "recorder.c"] if tool.name == "trace" else []
+            extra = [recorder / "recorder.c", _elf_folder() / _ELF[0]] if tool.name == "trace" else []
             own = map(str, [*tool.rglob("*.c"), *extra])
             product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
             product += [str(_LAYER), f"-Wl,-rpath,{_LAYER.parent}"] if tool.name == "bcs" else []
             commands.append([*line, f"-I{tool}", *_LINKED, *own, *shared, *product])
-        for error in _compile_all(commands, work):
-            warnings.warn(f"a tool that comes with pse can't be compiled for this MPI: {error}", stacklevel=2)
+        for tool, error in zip(tools, _compile_all(commands, work), strict=True):
+            if error:
+                what = (
+                    f"the tool `{tool.name}` of pse can't be compiled for this MPI, and is left out: {error}"
+                )
+                warnings.warn(what, stacklevel=2)
         made.rename(place)
 
 
 def _compile_all(commands: list[list[str]], work: str) -> list[str]:
-    """Run compilers at once; give the first error of each that fails."""
+    """Run compilers at once; give the first error of each, or nothing for one that succeeds."""
     running = [
         subprocess.Popen(command, cwd=work, stderr=subprocess.PIPE, text=True, errors="replace")
         for command in commands
     ]
     texts = [process.communicate()[1] for process in running]
-    lines = [text.splitlines() for text, of in zip(texts, running, strict=True) if of.returncode != 0]
-    return [next((line for line in text if " error: " in line), "no reason given") for text in lines]
+    return [
+        next((line for line in text.splitlines() if " error: " in line), "no reason given")
+        if compiler.returncode
+        else ""
+        for text, compiler in zip(texts, running, strict=True)
+    ]

@@ -101,7 +101,13 @@ def test_wheel_holds_the_c_files_that_are_built_at_run_time_and_no_others(wheel)
     sources = {path.relative_to(tools) for suffix in ("*.c", "*.h") for path in tools.rglob(suffix)}
     sources |= {Path("recorder", name) for name in ("recorder.c", "recorder.h")}
     sources |= {Path("backoff", name) for name in ("backoff.c", "backoff.h", "clock.c", "clock.h")}
-    sources |= {Path("abi/include", name) for name in ("abi_events.h", "abi_waiting.h")}
+    sources |= {
+        Path("abi/include", name)
+        for name in ("abi_events.h", "abi_waiting.h", "abi_coschedule.h", "abi_environment.h")
+    }
+    sources |= {Path("elf", name) for name in ("mapped_elf.c", "mapped_elf.h")} | {
+        Path("coschedule/c_engine.h")
+    }
     expected |= {f"pse/toolstack/tools/source/{path}" for path in sources}
     assert {name for name in names(wheel) if name.endswith((".c", ".h", ".cpp"))} == expected
 

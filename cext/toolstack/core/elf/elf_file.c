@@ -1,13 +1,13 @@
 /* Reading a tool's file through a mapping. */
 #include "elf/elf_file.h"
 
+#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "elf/mapped_elf.h"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -48,16 +48,10 @@ static const char *machine_name(unsigned machine)
                                    : "another processor";
 }
 
-/* Every read of the file goes through here: it may be cut short or no ELF file at all. */
-static const void *at(const struct elf_file *file, size_t offset, size_t bytes)
+static const char *check_header(const struct mapped_elf *file)
 {
-    return offset <= file->size && bytes <= file->size - offset ? file->bytes + offset : NULL;
-}
-
-static const char *check_header(const struct elf_file *file)
-{
-    const ElfW(Ehdr) *header = at(file, 0, sizeof *header);
-    if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+    const ElfW(Ehdr) *header = pse_toolstack_elf_header(file);
+    if (!header)
         return "it is not a shared object (an ELF file)";
     if (header->e_machine != MACHINE || header->e_ident[EI_CLASS] != ELFCLASS64)
         return WRONG("it is built for %s, but this machine is %s", machine_name(header->e_machine),
@@ -79,19 +73,21 @@ struct dynamic_section {
 
 static const char *const cut = "the file is damaged: parts of it are missing";
 
-static const char *find_dynamic(const struct elf_file *file, struct dynamic_section *dynamic)
+static const char *find_dynamic(const struct mapped_elf *file, struct dynamic_section *dynamic)
 {
-    const ElfW(Ehdr) *header = (const void *)file->bytes;
+    const ElfW(Ehdr) *header = pse_toolstack_elf_header(file);
     dynamic->segments = header->e_phnum;
-    dynamic->segment = at(file, header->e_phoff, dynamic->segments * sizeof(ElfW(Phdr)));
+    dynamic->segment =
+        pse_toolstack_elf_table(file, header->e_phoff, dynamic->segments, sizeof *dynamic->segment);
     for (size_t i = 0; dynamic->segment && i < dynamic->segments; i++) {
         const ElfW(Phdr) *segment = dynamic->segment + i;
-        const void *there = at(file, segment->p_offset, segment->p_filesz);
-        if (segment->p_type == PT_LOAD && !there)
+        if (segment->p_type == PT_LOAD &&
+            !pse_toolstack_elf_table(file, segment->p_offset, segment->p_filesz, 1))
             return cut;
         if (segment->p_type == PT_DYNAMIC) {
             dynamic->count = segment->p_filesz / sizeof(ElfW(Dyn));
-            dynamic->entry = there;
+            dynamic->entry =
+                pse_toolstack_elf_table(file, segment->p_offset, dynamic->count, sizeof *dynamic->entry);
         }
     }
     return dynamic->entry ? NULL : cut;
@@ -130,12 +126,13 @@ static const char *check_abi(const char *needed, const char *soname)
         abi, needed, soname, here);
 }
 
-static const char *check_needs(const struct elf_file *file, const struct dynamic_section *dynamic,
+static const char *check_needs(const struct mapped_elf *file, const struct dynamic_section *dynamic,
                                const char *soname)
 {
     const size_t size = value_of(dynamic, DT_STRSZ);
-    const char *strings = at(file, offset_of(dynamic, value_of(dynamic, DT_STRTAB)), size);
-    if (!strings || !size || strings[size - 1])
+    const char *strings =
+        pse_toolstack_elf_names(file, offset_of(dynamic, value_of(dynamic, DT_STRTAB)), size);
+    if (!strings)
         return cut;
     for (size_t i = 0; i < dynamic->count && dynamic->entry[i].d_tag != DT_NULL; i++) {
         const size_t name = dynamic->entry[i].d_un.d_val;
@@ -160,42 +157,21 @@ static void note_initialisers(struct elf_file *file, const struct dynamic_sectio
     file->init_count = value_of(dynamic, DT_INIT_ARRAYSZ) / sizeof(ElfW(Addr));
     for (size_t i = 0; i < dynamic->count && dynamic->entry[i].d_tag != DT_NULL; i++)
         if (dynamic->entry[i].d_tag == DT_INIT_ARRAYSZ)
-            file->init_count_at = (size_t)((const unsigned char *)&dynamic->entry[i].d_un - file->bytes);
-}
-
-static const char *map_file(struct elf_file *file, const char *path)
-{
-    struct stat status;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        const char *why = WRONG("it can't be read: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return why;
-    }
-    *file =
-        (struct elf_file){.size = (size_t)status.st_size, .device = status.st_dev, .inode = status.st_ino};
-    void *bytes = S_ISREG(status.st_mode) && status.st_size
-                      ? mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0)
-                      : MAP_FAILED;
-    close(fd);
-    if (bytes == MAP_FAILED)
-        return "it is not a shared object (an ELF file)";
-    file->bytes = bytes;
-    return NULL;
+            file->init_count_at =
+                (size_t)((const unsigned char *)&dynamic->entry[i].d_un - file->mapped.bytes);
 }
 
 const char *pse_toolstack_open_elf_file(struct elf_file *file, const char *path, const char *soname)
 {
     struct dynamic_section dynamic = {0};
     *file = (struct elf_file){0};
-    const char *why = map_file(file, path);
+    if (!pse_toolstack_map_elf(&file->mapped, path))
+        return WRONG("it can't be read: %s", strerror(errno));
+    const char *why = check_header(&file->mapped);
     if (!why)
-        why = check_header(file);
+        why = find_dynamic(&file->mapped, &dynamic);
     if (!why)
-        why = find_dynamic(file, &dynamic);
-    if (!why)
-        why = check_needs(file, &dynamic, soname);
+        why = check_needs(&file->mapped, &dynamic, soname);
     if (!why)
         note_initialisers(file, &dynamic);
     return why;
@@ -203,7 +179,5 @@ const char *pse_toolstack_open_elf_file(struct elf_file *file, const char *path,
 
 void pse_toolstack_close_elf_file(struct elf_file *file)
 {
-    if (file->bytes)
-        munmap((void *)(uintptr_t)file->bytes, file->size);
-    file->bytes = NULL;
+    pse_toolstack_unmap_elf(&file->mapped);
 }

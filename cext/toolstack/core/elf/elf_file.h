@@ -6,17 +6,13 @@
 #ifndef PSE_TOOLSTACK_ELF_FILE_H
 #define PSE_TOOLSTACK_ELF_FILE_H
 
-#include <elf.h>
 #include <link.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
+
+#include "elf/mapped_elf.h"
 
 struct elf_file { /* a shared object that isn't loaded */
-    const unsigned char *bytes;
-    size_t size;
-    dev_t device;
-    ino_t inode;
+    struct mapped_elf mapped;
     ElfW(Addr) init_array;            /* its initialisation functions */
     size_t init_count, init_count_at; /* how many; where in the file their size is written */
 };

@@ -10,6 +10,7 @@
 
 #include "elf/elf_file.h"
 #include "elf/loaded_elf.h"
+#include "elf/mapped_elf.h"
 #include "mpi/mpi_library.h"
 
 static int argument_count;
@@ -30,7 +31,7 @@ static struct link_map *last_map(void)
     return map;
 }
 
-static bool loaded_already(const struct elf_file *file)
+static bool loaded_already(const struct mapped_elf *file)
 {
     for (int i = 0; i < pse_toolstack_layer_count; i++)
         if (pse_toolstack_layers[i]->device == file->device && pse_toolstack_layers[i]->inode == file->inode)
@@ -57,7 +58,7 @@ static int copy(const struct elf_file *file, const char *name)
     const int fd = memfd_create(name, MFD_CLOEXEC);
     if (fd < 0)
         return -1;
-    const bool good = write_all(fd, file->bytes, file->size) &&
+    const bool good = write_all(fd, file->mapped.bytes, file->mapped.size) &&
                       (!file->init_count || pwrite(fd, &none, sizeof none, (off_t)file->init_count_at) > 0);
     if (good)
         return fd;
@@ -150,13 +151,13 @@ const char *pse_toolstack_load_layer(struct tool_layer *layer)
     if (!why) {
         struct link_map *before = last_map();
         /* The compiler's own function (frame_dummy) is one. */
-        const bool private = file.init_count > 1 || loaded_already(&file);
+        const bool private = file.init_count > 1 || loaded_already(&file.mapped);
         *refusal = 0;
         layer->handle = private ? open_copy(layer, &file) : open_file(layer->spec->path);
         layer->map = layer->handle;
         layer->last = before->l_next ? last_map() : layer->map;
-        layer->device = file.device;
-        layer->inode = file.inode;
+        layer->device = file.mapped.device;
+        layer->inode = file.mapped.inode;
         if (!layer->handle && !(why = linker_error()))
             why = "it can't be copied into memory";
     }

@@ -5,15 +5,15 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "elf/mapped_elf.h"
 
 /* An object's file, mapped for as long as the process runs. */
 struct object {
@@ -29,44 +29,41 @@ struct object {
 static struct object *objects;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Find the symbol table: .symtab, which has static functions too, else .dynsym. */
-static void find_table(struct object *object, const char *bytes, size_t size)
+static bool is_better(const ElfW(Shdr) * table, const struct object *object)
 {
-    const ElfW(Ehdr) *head = (const void *)bytes;
-    if (size < sizeof *head || memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
-        head->e_shentsize != sizeof(ElfW(Shdr)) || head->e_shoff > size ||
-        head->e_shoff % _Alignof(ElfW(Shdr)) || size - head->e_shoff < head->e_shnum * sizeof(ElfW(Shdr)))
-        return;
-    const ElfW(Shdr) *sections = (const void *)(bytes + head->e_shoff);
-    for (int i = 0; i < head->e_shnum; i++) {
-        const ElfW(Shdr) *table = &sections[i];
-        if ((table->sh_type != SHT_SYMTAB && (table->sh_type != SHT_DYNSYM || object->count)) ||
-            table->sh_link >= head->e_shnum || table->sh_offset > size ||
-            table->sh_offset % _Alignof(ElfW(Sym)) || size - table->sh_offset < table->sh_size)
-            continue;
-        const ElfW(Shdr) *names = &sections[table->sh_link];
-        if (names->sh_offset >= size || size - names->sh_offset < names->sh_size || !names->sh_size ||
-            bytes[names->sh_offset + names->sh_size - 1])
-            continue;
-        object->symbols = (const void *)(bytes + table->sh_offset);
-        object->count = table->sh_size / sizeof *object->symbols;
-        object->names = bytes + names->sh_offset;
-        object->names_size = names->sh_size;
-    }
+    return table->sh_type == SHT_SYMTAB || (table->sh_type == SHT_DYNSYM && !object->count);
 }
 
+/* Take a section's symbols and their names, if both are whole. */
+static void take_table(struct object *object, const struct mapped_elf *file, const ElfW(Shdr) * table,
+                       const ElfW(Shdr) * names)
+{
+    const size_t count = table->sh_size / sizeof(ElfW(Sym));
+    const ElfW(Sym) *symbols = pse_toolstack_elf_table(file, table->sh_offset, count, sizeof *symbols);
+    const char *text = pse_toolstack_elf_names(file, names->sh_offset, names->sh_size);
+    if (!symbols || !text)
+        return;
+    object->symbols = symbols;
+    object->count = count;
+    object->names = text;
+    object->names_size = names->sh_size;
+}
+
+/* Find the symbol table: .symtab, which has static functions too, else .dynsym. */
 static void read_file(struct object *object)
 {
-    struct stat file;
-    const int fd = open(object->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &file) == 0 && file.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes != MAP_FAILED)
-            find_table(object, bytes, (size_t)file.st_size);
-    }
-    close(fd);
+    struct mapped_elf file;
+    const ElfW(Ehdr) *head =
+        pse_toolstack_map_elf(&file, object->path) ? pse_toolstack_elf_header(&file) : NULL;
+    const ElfW(Shdr) *sections =
+        head && head->e_shentsize == sizeof *sections
+            ? pse_toolstack_elf_table(&file, head->e_shoff, head->e_shnum, sizeof *sections)
+            : NULL;
+    for (int i = 0; sections && i < head->e_shnum; i++)
+        if (is_better(&sections[i], object) && sections[i].sh_link < head->e_shnum)
+            take_table(object, &file, &sections[i], &sections[sections[i].sh_link]);
+    if (!object->count)
+        pse_toolstack_unmap_elf(&file);
 }
 
 static char *path_of(const struct link_map *map)
