@@ -92,9 +92,11 @@ def time_text(nanoseconds: float, *, zeros: bool = True) -> str:
     --------
     >>> time_text(250), time_text(5_600), time_text(12_300_000), time_text(1.5e9)
     ('250 ns', '5.60 µs', '12.3 ms', '1.50 s')
-    >>> time_text(1.5e9, zeros=False)
-    '1.5 s'
+    >>> time_text(1.5e9, zeros=False), time_text(-5_600)
+    ('1.5 s', '-5.60 µs')
     """
+    if nanoseconds < 0:
+        return f"-{time_text(-nanoseconds, zeros=zeros)}"
     for factor, unit in TIME_UNITS[:-1]:  # Whole nanoseconds are written without decimals.
         if nanoseconds >= 0.9995 * factor:
             return f"{number_text(nanoseconds / factor, zeros=zeros)} {unit}"
@@ -168,13 +170,15 @@ def duration_text(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-def share_text(share: float) -> str:
-    """Write a share in whole percent.
+def share_text(share: float, decimals: int = 0) -> str:
+    """Write a share in percent.
 
     Parameters
     ----------
     share : float
         Of 1.
+    decimals : int, default 0
+        How many decimals are written.
 
     Returns
     -------
@@ -183,10 +187,10 @@ def share_text(share: float) -> str:
 
     Examples
     --------
-    >>> share_text(0.453)
-    '45 %'
+    >>> share_text(0.453), share_text(0.453, 1)
+    ('45 %', '45.3 %')
     """
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.{decimals}f} %"
 
 
 def change_text(share: float) -> str:

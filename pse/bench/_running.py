@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pse.errors import RunError
 from pse.runtime.launch import find_mpiexec, rank_environment
+from pse.text import duration_text
 
 TIME_LIMIT = 100.0
 """Seconds after which something that was started counts as stuck."""
@@ -273,7 +274,7 @@ def finish(what: str, process: subprocess.Popen[str]) -> str:
         out, err = process.communicate(timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:
         raise RunError(
-            f"{what} did not finish within {TIME_LIMIT:.0f} s",
+            f"{what} did not finish within {duration_text(TIME_LIMIT)}",
             help="look whether something else keeps the machine busy (top), then run it again",
         ) from None
     if process.returncode != 0:

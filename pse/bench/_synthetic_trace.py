@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pse import trace
 from pse.errors import RunError
+from pse.text import size_text
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, WaitReason, pair
 from pse.trace.format import EVENT_DTYPE, EVENTS_FILE, State, header_bytes, new_header
 
@@ -202,6 +203,6 @@ def room_for(directory: str | os.PathLike[str], events: int) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        size = events * EVENT_DTYPE.itemsize / 1e9
-        message = f"a trace of {size:.1f} GB can't be written to {directory}: {error.strerror}"
+        size = size_text(events * EVENT_DTYPE.itemsize)
+        message = f"a trace of {size} can't be written to {directory}: {error.strerror}"
         raise RunError(message, help="set TMPDIR to a directory with enough free space") from error

@@ -26,6 +26,7 @@ from pse.modules.build import (
 )
 from pse.modules.directives import language_of, read_source
 from pse.runtime.supervise import print_error
+from pse.text import time_text
 
 
 @click.group("module", cls=Group)
@@ -104,7 +105,7 @@ def _built(path: str) -> str:
     how = "found in the cache" if built.hit else "compiled"
     remarks = f"\n{built.warnings}" if built.warnings else ""
     names = ", ".join(signature.name for signature in built.source.signatures)
-    return f"{path}: {how} in {built.seconds:.2f} s: {names}{remarks}"
+    return f"{path}: {how} in {time_text(1e9 * built.seconds)}: {names}{remarks}"
 
 
 def _table(modules: Iterable[Listed]) -> Table:

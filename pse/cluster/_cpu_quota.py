@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pse.cluster._plan import PIN, Plan
 from pse.errors import UsageError
 from pse.runtime.supervise import Backoff
+from pse.text import time_text
 
 PERIOD = 10_000
 """Microseconds in which a node gets its share once, if that is enough for the least quota."""
@@ -112,7 +113,7 @@ def _groups(mark: str, plan: Plan, shares: list[float]) -> tuple[list[str], str]
             reasons.append(f"{error.filename}: {error.strerror}")
             continue
         words = _listed(sorted(set(shares)))
-        return groups, f"{words} of a core by cgroup v{version}, every {period / 1000:g} ms"
+        return groups, f"{words} of a core by cgroup v{version}, every {time_text(1e3 * period, zeros=False)}"
     raise _NoQuota("; ".join(reasons) or "there is no control group that limits the CPU")
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pse.errors import UsageError
-from pse.text import count_text
+from pse.text import count_text, time_text
 
 PIN = "pin"
 """In the place of a CPU share: every node has a core of its own, as far as there are enough."""
@@ -121,7 +121,7 @@ class Plan:
     @property
     def description(self) -> str:
         """Say it in words: ``4 nodes, links of 100 Mbit/s, 0.25 of a core each``."""
-        latency = "" if self.latency is None else f", {self.latency / 1000:g} ms of latency"
+        latency = "" if self.latency is None else f", {time_text(1e3 * self.latency, zeros=False)} of latency"
         parts = [f"{part.description}{latency}{part.cpu_description}" for part in self.metahosts]
         if len(parts) > 1:
             parts = [f"m{index}: {part}" for index, part in enumerate(parts)]

@@ -195,4 +195,4 @@ def needed(name: str, purpose: str) -> ModuleType:
     except ImportError as error:
         package = name.partition(".")[0]
         message = f"{purpose} needs {package}, which can't be imported: {error}"
-        raise NotebookError(message, help="pip install 'pse[notebook]'") from None
+        raise NotebookError(message, help="install it:  pip install 'pse[notebook]'") from None

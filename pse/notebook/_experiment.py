@@ -115,7 +115,8 @@ def experiment(
     kept = f"{Path(found.path).stem}.experiment" if directory is None else os.fspath(directory)
     if not kept:
         raise NotebookError(
-            "directory is empty: expected a path", help="without directory=… it is NAME.experiment"
+            "directory is empty: expected a path",
+            help="give a path, or leave it out: it is NAME.experiment then",
         )
     with Notes(Path(kept), sweep.names, fingerprint(job, sweep.names)) as notes:
         _Runs(job, sweep, notes).do_all(screen(progress))
@@ -132,13 +133,16 @@ def _seconds(timeout: Any) -> float | None:
         return seconds
     raise NotebookError(
         f"timeout must be a positive number of seconds, not {timeout!r}",
-        help="for example timeout=60; without one a run takes as long as it takes",
+        help="for example timeout=60; without one a run may take any time",
     )
 
 
 def _together(params: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     for name in params.keys() & parameters.keys():
-        raise NotebookError(f"the parameter {name!r} is given twice", help="once by name, once in params={…}")
+        raise NotebookError(
+            f"the parameter {name!r} is given twice, by its name and in params={{…}}",
+            help="leave out one of them",
+        )
     return {**params, **parameters}
 
 

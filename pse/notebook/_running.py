@@ -149,7 +149,9 @@ def options_given(options: Mapping[str, Any] | None) -> tuple[str, ...]:
 def mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Give what is given as a dictionary, or an empty one for None; refuse anything else."""
     if given is not None and not isinstance(given, Mapping):
-        raise NotebookError(f"{name} must be a dictionary, not {given!r}", help=f"{name}={{'NAME': VALUE}}")
+        raise NotebookError(
+            f"{name} must be a dictionary, not {given!r}", help=f"write {name}={{'NAME': VALUE}}"
+        )
     return given or {}
 
 
@@ -157,8 +159,8 @@ def chosen_processors(processors: int | None, procs: int | None) -> int:
     """Give the number of processors, which has two names."""
     if processors is not None and procs is not None and processors != procs:
         raise NotebookError(
-            f"processors={processors!r} and procs={procs!r} mean the same: give only one of them",
-            help="leave out procs",
+            f"processors={processors!r} and procs={procs!r} mean the same, and differ",
+            help="leave out one of them",
         )
     count = processors if processors is not None else procs
     if count is None:
@@ -196,7 +198,7 @@ def trace_directory(trace: bool | str | os.PathLike[str] | None) -> str | None:
         if not os.fspath(trace):
             raise NotebookError(
                 "trace is empty: expected the path of a directory",
-                help="trace=True uses a temporary directory",
+                help="give a path, or trace=True for a temporary directory",
             )
         return os.path.abspath(os.fspath(trace))
     directory = tempfile.mkdtemp(prefix="pse-trace-")

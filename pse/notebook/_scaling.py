@@ -49,7 +49,7 @@ def draw_scaling(frame: Any, what: str) -> Figure:
     done = frame[frame["median"].notna()].sort_values("procs")
     if done.empty:
         raise NotebookError(
-            "there is nothing to draw: all runs failed", help="the errors are in the frame's .raw"
+            "there is nothing to draw: all runs failed", help="look at the errors: frame.raw has them"
         )
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.add_subplot()

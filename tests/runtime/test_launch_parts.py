@@ -468,6 +468,19 @@ def test_known_errors_have_message_and_help_and_the_exit_code_of_their_kind():
     assert messages.exit_code_of(error) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "the system has no memory left\n"),
+        ("no memory left for a list of pieces", "the system has no memory left for a list of pieces\n"),
+        ("Unable to allocate 1 GiB", "the system has no memory left: Unable to allocate 1 GiB\n"),
+    ],
+)
+def test_a_lack_of_memory_is_no_bug(words, said):
+    text = messages.format_error(MemoryError(words))
+    assert text.startswith(f"error: {said}help: use smaller arrays or fewer processors, or ")
+
+
 class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 

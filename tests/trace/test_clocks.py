@@ -145,7 +145,7 @@ def test_two_hosts_of_one_name_are_told(tmp_path, write_on):
     assert trace.open(tmp_path).clock.problems == ()
     write_on(tmp_path, 1, "node", [sync(10**9, 5 * 10**9)])
     assert trace.open(tmp_path).clock.problems == (
-        "ranks 0 and 1 both call their host node, but its clock differs by 5 s: "
+        "ranks 0 and 1 both call their host node, but its clock differs by 5.00 s: "
         "times of its ranks can't be compared",
     )
 

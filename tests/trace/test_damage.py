@@ -103,7 +103,7 @@ def test_a_clock_that_ran_backwards_is_told_and_the_rest_is_shown(tmp_path):
     write_rank(tmp_path, 0, [{"time": time, "type": trace.EventType.MARKER} for time in times])
     read = trace.open(tmp_path)
     assert read.problems[-1] == (
-        "rank 0: its clock ran backwards 2 times, by at most 2e-06 s; times around there are wrong"
+        "rank 0: its clock ran backwards 2 times, by at most 2.00 µs; times around there are wrong"
     )
     assert read.span == 5000
     assert summary(tmp_path).exit_code == 0

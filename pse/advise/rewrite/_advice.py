@@ -23,6 +23,7 @@ from pse.advise.search._model import Model
 from pse.advise.search._prediction import Prediction, predict
 from pse.advise.search._whatif import WhatIf
 from pse.emulate import Model as Network
+from pse.text import time_text
 from pse.trace import Trace, open as open_trace
 
 
@@ -227,8 +228,9 @@ def _notes(model: Model) -> Iterator[str]:
         )
     if abs(1 - model.ratio) > 0.1:
         yield (
-            f"simulating the run as it was gives {model.simulated:.3g} s, not"
-            f" {measured.run_time:.3g} s: the model misses something, the interval is wide for that"
+            f"simulating the run as it was gives {time_text(1e9 * model.simulated)},"
+            f" not {time_text(1e9 * measured.run_time)}: the model misses something,"
+            " the interval is wide for that"
         )
     if (model.whatif.link or model.whatif.network) and not len(measured.remote):
         yield "no message went from node to node in this run: the effect of a link can't be predicted from it"

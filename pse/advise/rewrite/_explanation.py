@@ -11,7 +11,7 @@ from pse.advise.model._program_subject import Subject
 from pse.advise.search._search import Candidate, Study
 from pse.advise.simulate._assignment import Machine
 from pse.language.check import For
-from pse.text import list_text, share_text
+from pse.text import list_text, share_text, time_text
 
 TRUSTED = 0.3
 """A model that is off by more is no ground for a proposal, unless that brings much more."""
@@ -83,7 +83,7 @@ def _thread(told: AdviceBasis, moved: list[MovableGroup], label: str, chosen: Ca
     ]
     with_others = [name for unit in there if unit.weight > 0.01 * weight for name in unit.names]
     share = f"{list_text(names)} {verbs[0]} the CPU {share_text(cpu / weight if weight else 0)}"
-    time = f"of the {weight / told.places(parallel):.3g} s {it} {verbs[1]}"
+    time = f"of the {time_text(1e9 * weight / told.places(parallel))} {it} {verbs[1]}"
     on = " on each processor" if parallel and told.measured.processors > 1 else ""
     them, their = ("it", "its") if len(names) == 1 else ("them", "their")
     where = f"give {them} a thread of {their} own, {label}"

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from pse.advise.rewrite._advice import Advice
 from pse.advise.search._prediction import Prediction
-from pse.text import time_text
+from pse.text import share_text, time_text
 
 Piece = tuple[str, str]
 """Text and the style it has on a terminal."""
@@ -50,7 +50,7 @@ def _pieces(advice: Advice, applying: bool) -> Iterator[Piece]:
     off = advice.simulated / advice.measured - 1
     yield f"{advice.program}", "bold"
     measured = time_text(1e9 * advice.measured)
-    yield f": the run took {measured}; simulated, it takes {100 * abs(off):.1f} % ", ""
+    yield f": the run took {measured}; simulated, it takes {share_text(abs(off), 1)} ", ""
     yield ("more" if off >= 0 else "less") + "\n", ""
     if advice.supposed:
         yield f"supposed: {advice.supposed}\n", "yellow"
@@ -81,8 +81,7 @@ def _time(name: str, prediction: Prediction, more: str) -> Iterator[Piece]:
 
 
 def _gain(advice: Advice) -> str:
-    percent = 100 * advice.gain
-    return f"   {abs(percent):.0f} % {'less' if percent >= 0 else 'more'}"
+    return f"   {share_text(abs(advice.gain))} {'less' if advice.gain >= 0 else 'more'}"
 
 
 def _changes(advice: Advice) -> Iterator[Piece]:

@@ -10,6 +10,7 @@ from pse.advise.model._operations import Operation, Unrolled
 from pse.advise.search._model import Model
 from pse.advise.search._search import Candidate, Study
 from pse.advise.simulate._simulation import Simulation
+from pse.text import time_text
 
 RESAMPLES = 12
 MARGIN = 0.03
@@ -30,7 +31,7 @@ class Prediction:
     Examples
     --------
     >>> str(Prediction(0.0125, 0.011, 0.014))
-    '0.0125 s (0.011 to 0.014)'
+    '12.5 ms (11.0 ms to 14.0 ms)'
     """
 
     seconds: float
@@ -38,7 +39,8 @@ class Prediction:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.seconds:.3g} s ({self.low:.3g} to {self.high:.3g})"
+        seconds, low, high = (time_text(1e9 * value) for value in (self.seconds, self.low, self.high))
+        return f"{seconds} ({low} to {high})"
 
 
 def predict(model: Model, study: Study, candidate: Candidate, more: float = 0.0) -> Prediction:

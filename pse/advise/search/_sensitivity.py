@@ -200,8 +200,8 @@ def sensitivity_text(found: Sensitivity) -> Iterator[str]:
         f"{found.program}: {steady} with a steady network; with one that varies {median}, 95 % of runs from"
         f" {low} to {high}"
     )
-    share = 100 * found.sigma / found.median
-    yield f"standard deviation {sigma} ({share:.2g} %), from {count_text(found.draws, 'simulated run')}"
+    share = share_text(found.sigma / found.median, 1)
+    yield f"standard deviation {sigma} ({share}), from {count_text(found.draws, 'simulated run')}"
     yield from (f"note: {note}" for note in found.notes)
     if abs(1 - found.simulated / found.measured) > DOUBTFUL:
         yield (

@@ -46,6 +46,7 @@ from pse.bench._synthetic_mpi_trace import EVENTS, PERIOD, write_mpi_trace
 from pse.bench._synthetic_trace import room_for
 from pse.bench.subjects.tools import compiled, linked
 from pse.runtime.launch import find_mpiexec
+from pse.text import size_text, time_text
 from pse.toolstack import environment, find_mpi
 
 STREAMS = 4
@@ -147,7 +148,7 @@ def _of_many(samples: Samples, sizes: Sizes, events: int) -> list[Figure]:
     own = Against("the traced run", "s", (each / EVENTS * PERIOD / 1e9,))
     title = (
         f"{sizes.predicted_ranks:,} ranks with {each / 1e6:.3g} million events each: predicted, with "
-        f"{messages:,.0f} messages and {size / 1e6:,.3g} MB of a rank"
+        f"{messages:,.0f} messages and {size_text(size)} of a rank"
     )
     return [
         _of_work(growth, times, sizes),
@@ -160,7 +161,8 @@ def _of_work(growth: Growth, times: Sequence[Sequence[float]], sizes: Sizes) -> 
     """How the work of the busiest rank grows with their number."""
     first, last = sizes.counted_ranks[0], sizes.counted_ranks[-1]
     low, high = growth.interval
-    law = f"{growth.first:.3g} ms + {growth.added:.2g} ms · {growth.law} (95 %: {low:.2g} to {high:.2g})"
+    first_time, added = time_text(1e6 * growth.first), time_text(1e6 * growth.added)
+    law = f"{first_time} + {added} · {growth.law} (95 %: {low:.2g} to {high:.2g})"
     name = (
         f"work of the busiest of {last} ranks with {sizes.counted_events:,} events each, "
         f"over that of {first}; of p ranks {law}"

@@ -31,6 +31,7 @@ from pse.bench._running import (
     usable_cores,
 )
 from pse.errors import RunError
+from pse.text import duration_text
 
 RANKS = 4
 SETTLE_SECONDS = 0.4
@@ -90,7 +91,7 @@ def _ranks_when(what: str, process: subprocess.Popen[str], begun: Path) -> dict[
             )
         if time.monotonic() > until:
             raise RunError(
-                f"{what} did not begin to compute within {TIME_LIMIT:.0f} s",
+                f"{what} did not begin to compute within {duration_text(TIME_LIMIT)}",
                 help="look whether something else keeps the machine busy (top), then run it again",
             )
         time.sleep(0.02)

@@ -30,6 +30,7 @@ from pse.bench._running import Samples, finish, in_turn, ratios, start, stop
 from pse.bench.subjects.tools import compiled, linked
 from pse.errors import RunError
 from pse.runtime.launch import find_mpiexec
+from pse.text import time_text
 from pse.toolstack import environment, find_mpi
 from pse.trace import open as open_trace
 
@@ -216,10 +217,10 @@ class _Mpi4pyProgram:
 
     def figures(self) -> list[Figure]:
         """Give how much longer its steps take, and how much more its ranks work."""
-        start = self._launches.added("trace", _START)
+        start = time_text(1e6 * self._launches.added("trace", _START))
         more = f"{_MPI4PY[self._name]} in mpi4py, {RANKS} ranks: with trace and all call paths"
         return [
-            self._figure(f"{more} (starts and ends {start:.0f} ms longer), longer", "wall"),
+            self._figure(f"{more} (starts and ends {start} longer), longer", "wall"),
             self._figure(f"{more}, CPU time of all ranks", "cpu"),
             self._figure(f"{more}, longer than with a stack without tools", "wall", over="empty"),
         ]

@@ -19,7 +19,7 @@ from pse.cli.completion import files
 from pse.coschedule import Costs, Simulated
 from pse.emulate import Model
 from pse.errors import UsageError
-from pse.text import time_text
+from pse.text import share_text, time_text
 
 _NODES = "1,2,4,16,64,256,1024,4096,10000"
 
@@ -143,7 +143,11 @@ def _print(costs: Costs, found: dict[str, list[Simulated]]) -> None:
     for name, some in found.items():
         for one in some:
             cells = (f"{one.nodes:,}", f"{len(one.slices):,}", time_text(1e9 * one.coordination))
-            shares = (f"{one.overhead:.2f} %", time_text(1e9 * one.seconds), f"{one.seconds / one.ideal:.3f}")
+            shares = (
+                share_text(one.overhead / 100, 2),
+                time_text(1e9 * one.seconds),
+                f"{one.seconds / one.ideal:.3f}",
+            )
             table.add_row(name, *cells, *shares)
     console.print(table)
     for name, law in _laws(found).items():

@@ -15,7 +15,7 @@ from pse.emulate.model._model import Model
 from pse.emulate.patterns._cycle import LONGEST_STEP, Buffers, PatternError, Step, rows_of
 from pse.emulate.results._results import CYCLE
 from pse.memory import memory_figures
-from pse.text import count_text, size_text
+from pse.text import count_text, duration_text, size_text
 
 RANK_MEMORY = 24 << 20
 """Bytes that a rank needs before it measures anything: Python, NumPy and MPI."""
@@ -139,7 +139,8 @@ def _given_problems(configuration: Configuration) -> Iterator[Problem]:
             if seconds > LONGEST_STEP:
                 message = (
                     f"by alpha and beta a cycle with messages of {size_text(size, zeros=False)} at"
-                    f" {min(one.loads):g} % takes {seconds:.3g} s: expected {LONGEST_STEP:g} s at most"
+                    f" {min(one.loads):g} % takes {duration_text(seconds)}:"
+                    f" expected {duration_text(LONGEST_STEP)} at most"
                 )
                 yield Problem(number, "loads", message, "give smaller alpha and beta, in seconds")
 

@@ -32,7 +32,7 @@ from pse.emulate.results._sameness import require_same
 from pse.errors import PseError, RunError, UsageError
 from pse.files import brief_directory
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
-from pse.text import count_text, time_text
+from pse.text import count_text, duration_text, share_text, time_text
 
 Say = Callable[[str], None]
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
@@ -225,15 +225,15 @@ def _is_enough(configuration: Configuration, found: list[Results], spent: float,
     if spent * (1 + 1 / len(found)) > configuration.time:
         few = f", and {configuration.launches} were asked for" * (len(found) < configuration.launches)
         say(
-            f"{count_text(len(found), 'launch', 'launches')} in {spent:.0f} s{few}: another one would end"
-            f" after the {configuration.time:g} s of `time`"
+            f"{count_text(len(found), 'launch', 'launches')} in {duration_text(spent)}{few}:"
+            f" another one would end after the {configuration.time:g} s of `time`"
         )
         return True
     if len(found) < configuration.launches:
         return False
     precision = precision_of(np.concatenate([one.cycles for one in found]))
     if np.isfinite(precision):
-        say(f"{len(found)} launches: medians are known to ±{precision:.1f} %")
+        say(f"{len(found)} launches: medians are known to ±{share_text(precision / 100, 1)}")
     return precision <= configuration.precision
 
 

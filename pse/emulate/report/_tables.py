@@ -12,7 +12,7 @@ from pse.emulate.statistics._bootstrap import Interval
 from pse.emulate.statistics._comparison import Comparison
 from pse.emulate.statistics._prediction import Loaded, RunTime, loaded_ratios, run_times
 from pse.emulate.statistics._summary import Summary, summaries
-from pse.text import change_text, count_text, number_text, size_text, time_text
+from pse.text import change_text, count_text, number_text, share_text, size_text, time_text
 
 MISSING = "–"
 _RUN_TIME_HEADINGS = (
@@ -192,8 +192,8 @@ def _run_time_row(one: RunTime) -> tuple[str, ...]:
         str(one.ranks),
         size_text(one.size, zeros=False),
         f"{one.load:g} %",
-        f"{one.achieved:.1f} %",
-        f"{one.typical:.1f} %",
+        share_text(one.achieved / 100, 1),
+        share_text(one.typical / 100, 1),
         _time(one.predicted),
         _time(one.measured),
         _percent(one.error),
@@ -219,7 +219,7 @@ def _summary_row(one: Summary) -> tuple[str, ...]:
         _span(one.median_interval, _time),
         _time(one.quantiles[0.99]),
         MISSING if lag != lag else f"{lag:.2f}",
-        f"{100 * one.outliers:.1f} %",
+        share_text(one.outliers, 1),
     )
 
 
@@ -230,13 +230,7 @@ def _span(interval: Interval, text: Callable[[float], str]) -> str:
 def _time(seconds: float) -> str:
     if seconds != seconds:
         return MISSING
-    return f"-{time_text(-1e9 * seconds)}" if seconds < 0 else _short(seconds)
-
-
-def _short(seconds: float) -> str:
-    if seconds == 0:
-        return "0 ns"
-    return f"{number_text(1e9 * seconds)} ns" if seconds < 1e-6 else time_text(1e9 * seconds)
+    return f"{number_text(1e9 * seconds)} ns" if 0 < seconds < 1e-6 else time_text(1e9 * seconds)
 
 
 def _per_byte(seconds: float) -> str:

@@ -25,7 +25,7 @@ from pse.modules.directives import (
 )
 from pse.modules.directives._directives import LANGUAGES, Directive
 from pse.modules.directives._source_text import PythonOutline
-from pse.text import did_you_mean, nearest_word
+from pse.text import did_you_mean, nearest_word, size_text
 
 LARGEST = 16 << 20
 """Bytes of the largest file that is taken for a module's source."""
@@ -139,7 +139,7 @@ def read_source(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]
             status = os.fstat(file.fileno())
             if status.st_size > LARGEST:
                 raise ModuleNotFound(
-                    f"{shown}: too large for a module's source ({status.st_size:,} bytes)",
+                    f"{shown}: too large for a module's source ({size_text(status.st_size)})",
                     help="import a source file, not data or a library",
                 )
             data = file.read(LARGEST + 1)

@@ -11,6 +11,7 @@ import re
 
 from pse.errors import UsageError
 from pse.records import dataclass
+from pse.text import duration_text
 
 DEFAULT = "30s"
 
@@ -24,7 +25,7 @@ _LONGEST = 5.0
 def late_stop(directory: str) -> str:
     """Say that a run that was stopped has come to no checkpoint in time."""
     return (
-        f"no checkpoint could be written within {STOP_GRACE:.0f} s of the signal; "
+        f"no checkpoint could be written within {duration_text(STOP_GRACE)} of the signal; "
         f"the last one in {directory}, if there is one, stays\n"
     )
 

@@ -12,7 +12,7 @@ import threading
 from types import FrameType
 
 from pse.runtime.supervise._output_holders import GRACE, NOTICE
-from pse.text import list_text
+from pse.text import duration_text, list_text
 
 
 class _Enough(Exception):
@@ -37,7 +37,7 @@ def limit_wait_for_threads(who: str) -> None:
             sys.stderr.write(f"waiting for {names} of {who}, which a module started\n")
         elif names:
             sys.stderr.write(
-                f"warning: {who} ends {GRACE:.0f} s after the program and without {names}, "
+                f"warning: {who} ends {duration_text(GRACE)} after the program and without {names}, "
                 "which a module started\n"
                 "help: let the module join it, or make it a daemon thread\n"
             )

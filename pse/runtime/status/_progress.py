@@ -92,7 +92,11 @@ class Progress:
         ]
         self._said = dict(enumerate(overview.sites))
         shown = busiest(new, MOST_LINES)
-        more = [f"… and {len(new) - len(shown)} call sites with less to do"] if len(shown) < len(new) else []
+        more = (
+            [f"… and {count_text(len(new) - len(shown), 'call site')} with less to do"]
+            if len(shown) < len(new)
+            else []
+        )
         return [*map(str, shown), *more]
 
     def stop(self) -> None:

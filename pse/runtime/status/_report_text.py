@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pse.runtime.distribution._load_balancer import Moves
 from pse.runtime.status._report import Report, SiteReport
-from pse.text import count_text, cpu_share_text, share_text, size_text
+from pse.text import count_text, cpu_share_text, share_text, size_text, time_text
 
 SITE_HEAD = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
 THREAD_HEAD = ("thread", "ranks", "calls", "seconds", "CPU", "waited")
@@ -40,11 +40,11 @@ def format_report(report: Report) -> str:
     copied on a node           0 B
     sent between nodes         0 B
     peak shared memory         16.0 MiB
-    wall time                  1.000 s
-    start-up before it         0.000 s
+    wall time                  1.00 s
+    start-up before it         0 ns
     """
     processors, ranks = count_text(report.processors, "processor"), count_text(report.ranks, "rank")
-    head = f"{report.program}: {report.wall_seconds:.2f} s on {processors} ({ranks})"
+    head = f"{report.program}: {time_text(1e9 * report.wall_seconds)} on {processors} ({ranks})"
     sites = _table(SITE_HEAD, site_rows(report), 3)
     threads = _table(THREAD_HEAD, thread_rows(report), 1)
     return "\n".join([head, "", *sites, "", *threads, "", *_summary(report)]) + "\n"
@@ -115,8 +115,8 @@ def _summary(report: Report) -> list[str]:
         ("copied on a node", size_text(report.copied_bytes)),
         ("sent between nodes", size_text(report.remote_bytes)),
         ("peak shared memory", size_text(report.peak_shared_memory_bytes)),
-        ("wall time", f"{report.wall_seconds:.3f} s"),
-        ("start-up before it", f"{report.startup_seconds:.3f} s"),
+        ("wall time", time_text(1e9 * report.wall_seconds)),
+        ("start-up before it", time_text(1e9 * report.startup_seconds)),
         *([("partitions moved", moves_text(report.moves))] if report.moves else []),
         *([("cores of ranks", core_users_text(report.cores))] if len(set(report.cores)) > 1 else []),
         *([("threads folded", _folded_text(report.folded))] if report.folded else []),

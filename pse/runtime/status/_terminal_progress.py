@@ -20,7 +20,7 @@ from pse.runtime._channel import Board
 from pse.runtime.request._prepared import Prepared
 from pse.runtime.status._overview import Line, LoopLine, Overview, QueueLine, ThreadLine
 from pse.runtime.status._progress import Progress, busiest, hidden_text, loop_text
-from pse.text import count_text, share_text, size_text
+from pse.text import count_text, duration_text, share_text, size_text
 
 LIVE_INTERVAL = 0.25
 """Seconds between two updates of live lines."""
@@ -145,7 +145,7 @@ def _rooms(overview: Overview, room: int) -> tuple[int, int]:
 def _head(overview: Overview) -> Text:
     count = count_text(overview.processors, "processor")
     ranks = count_text(overview.ranks, "rank")
-    return Text.assemble((overview.program, "bold"), f"  {count}, {ranks}, {overview.seconds:.0f} s")
+    return Text.assemble((overview.program, "bold"), f"  {count}, {ranks}, {duration_text(overview.seconds)}")
 
 
 def _table(*columns: str, numbers: Collection[str] = ()) -> Table:
@@ -176,7 +176,10 @@ def _fitted_sites(sites: Sequence[Line], count: int | None) -> list[RenderableTy
     if count is None or len(sites) <= count:
         return [_sites(sites)]
     kept = busiest(sites, max(count - 1, 1))
-    return [_sites(kept), Text(f"… and {len(sites) - len(kept)} call sites with less to do", "dim")]
+    return [
+        _sites(kept),
+        Text(f"… and {count_text(len(sites) - len(kept), 'call site')} with less to do", "dim"),
+    ]
 
 
 def _fitted_threads(threads: Sequence[ThreadLine], count: int | None) -> list[RenderableType]:
@@ -184,7 +187,7 @@ def _fitted_threads(threads: Sequence[ThreadLine], count: int | None) -> list[Re
     if count is None or len(threads) <= count:
         return [_threads(threads)]
     order = sorted(range(len(threads)), key=lambda number: -threads[number].busy)[: max(count - 1, 1)]
-    more = Text(f"… and {len(threads) - len(order)} threads with less to do", "dim")
+    more = Text(f"… and {count_text(len(threads) - len(order), 'thread')} with less to do", "dim")
     return [_threads([threads[number] for number in sorted(order)]), more]
 
 

@@ -45,7 +45,19 @@ def format_error(error: BaseException) -> str:
                 f"output can't be written: {error.strerror}", help="free space on the disk that it goes to"
             )
         )
+    if isinstance(error, MemoryError):
+        return _known(_no_memory(error))
     return _internal(error)
+
+
+def _no_memory(error: MemoryError) -> RunError:
+    """Say for what the system has no memory left, if the exception says it."""
+    words = str(error).removeprefix("no memory left")
+    what = words if words.startswith(" ") or not words else f": {words}"
+    return RunError(
+        f"the system has no memory left{what}",
+        help="use smaller arrays or fewer processors, or end what else takes memory here (free -h, top)",
+    )
 
 
 def print_error(error: BaseException, stream: TextIO) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from pse import _proc
 from pse.runtime.supervise._processes import RankProcess
-from pse.text import list_text
+from pse.text import duration_text, list_text
 
 NOTICE = 1.0
 """Seconds after the last rank's end from which on they are named."""
@@ -70,7 +70,7 @@ class OutputHolders:
         if not found:
             return ""
         return (
-            f"warning: pse ended {names}, which a module started, {GRACE:.0f} s after the program\n"
+            f"warning: pse ended {names}, which a module started, {duration_text(GRACE)} after the program\n"
             "help: let the module wait for what it starts, or give that an output of its own\n"
         )
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from pse.errors import system_help
 from pse.records import dataclass
+from pse.text import time_text
 from pse.trace._reading import merge, scan
 from pse.trace.format._errors import DAMAGED, TraceError, refuse_pipes
 from pse.trace.format._events import BYTE_ORDER, EVENT_DTYPE, HEADER_DTYPE, MAGIC, SCHEMA_VERSION, State
@@ -233,7 +234,7 @@ def looked_through(
     if backwards:
         often = "once" if backwards == 1 else f"{backwards:,} times"
         problems.append(
-            f"rank {rank}: its clock ran backwards {often}, by at most {furthest / 1e9:.3g} s; "
+            f"rank {rank}: its clock ran backwards {often}, by at most {time_text(furthest)}; "
             "times around there are wrong"
         )
     return records[:count], types[:count], tuple(counts), (earliest, latest), problems

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from pse.records import dataclass
+from pse.text import time_text
 from pse.trace.format._events import EventType
 from pse.trace.format._field_values import Array, low32
 from pse.trace.store._moved_times import MovedTimes
@@ -244,7 +245,7 @@ def _comparisons(
             elif made.reference == host and (off := max(map(abs, made.offsets))) > ONE_CLOCK:
                 problems.append(
                     f"ranks {reference} and {rank} both call their host {host}, but its clock differs by "
-                    f"{off / 1e9:.3g} s: times of its ranks can't be compared"
+                    f"{time_text(off)}: times of its ranks can't be compared"
                 )
     return found
 
@@ -283,7 +284,7 @@ def _keep(host: str, made: Comparison, found: dict[str, Comparison], problems: l
         wrong = (
             "would make time run backwards"
             if made.runs_backwards()
-            else f"differ by {change / 1e9:.3g} s within {time / 1e9:.3g} s, as no clocks do"
+            else f"differ by {time_text(change)} within {time_text(time)}, as no clocks do"
         )
         problems.append(
             f"the comparisons of the clock of {host} with that of {made.reference} {wrong}; "

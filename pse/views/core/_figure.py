@@ -20,7 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from pse.text import TIME_UNITS, count_text, time_text
+from pse.text import TIME_UNITS, count_text, moment_text, time_text
 from pse.trace import Selection, Trace
 from pse.views.core._selection_caption import selection_text, start_text
 
@@ -131,7 +131,8 @@ def time_axis(axes: Axes, begin: float, end: float) -> None:
     if begin < 5 * (end - begin):
         duration_axis(axes, "x", end - begin if begin < end - begin else end, label)
     else:  # Ticks like 10.00025 s say little.
-        duration_axis(axes, "x", end - begin, f"{label}, after {begin / 1e9:.10g} s", since=begin)
+        since = begin // 1e3 * 1e3
+        duration_axis(axes, "x", end - begin, f"{label}, after {moment_text(since)}", since=since)
 
 
 def duration_axis(axes: Axes, which: str, longest: float, label: str, since: float = 0.0) -> None:
