@@ -8,11 +8,13 @@ Nothing heavy is imported before the node's monitor has been started.
 
 import contextlib
 import io
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from pse import _loading
+from pse._abi.environment import TOOLS_OBJECT, TOOLS_VARIABLE
 from pse._interrupt import stop_at_once
 from pse.runtime.faults import ending_the_job
 from pse.runtime.supervise import open_closed_streams, redirect_to_null
@@ -69,7 +71,7 @@ def _be_rank() -> int:
     launcher = find_launcher()
     if launcher is not None:
         die_with_mpiexec()
-    if any(word.startswith(("--tools", "--sanitize")) for word in sys.argv):
+    if _needs_preloads():
         from pse.cli._run_options import restart_with_preloads
 
         restart_with_preloads(_parse())
@@ -83,6 +85,13 @@ def _be_rank() -> int:
     from pse.runtime.rank import run_rank
 
     return run_rank(request, monitor, coopwait(request))
+
+
+def _needs_preloads() -> bool:
+    """Tell whether tools or sanitizers that the command line or environment names may be missing here."""
+    if any(word.startswith(("--tools", "--sanitize")) for word in sys.argv):
+        return True
+    return bool(os.environ.get(TOOLS_VARIABLE)) and TOOLS_OBJECT not in os.environ.get("LD_PRELOAD", "")
 
 
 def _replace_input() -> None:

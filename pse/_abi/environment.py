@@ -17,4 +17,5 @@ PMI_ABORT = "cmd=abort exitcode="  # The command by which its job is ended; the 
 METAHOST_VARIABLE = "PSE_METAHOST"  # The machine that a host belongs to.
 TRACE_VARIABLE = "PSE_TRACE_DIRECTORY"  # Where the tool `trace` writes unless it is told.
 TOOLS_VARIABLE = "PSE_TOOLS"  # The file that says which tools are stacked.
+TOOLS_OBJECT = "libpse_tools.so"  # The object that is preloaded for them.
 TOOLS_PATH_VARIABLE = "PSE_TOOLS_PATH"  # Where tools are looked for.

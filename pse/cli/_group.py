@@ -132,6 +132,8 @@ def guarded() -> Iterator[None]:
         _stand_somewhere()
         yield
         sys.stdout.flush()
+    except click.MissingParameter as error:
+        raise click.UsageError(_missing(error), error.ctx) from None
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except KeyboardInterrupt as stop:
@@ -151,6 +153,18 @@ def guarded() -> Iterator[None]:
             print_error(error, sys.stderr)
             sys.stderr.flush()
         sys.exit(exit_code_of(error))
+
+
+def _missing(error: click.MissingParameter) -> str:
+    """Say what a command line lacks, and what it is for."""
+    if error.param is None or error.ctx is None:
+        return error.format_message()
+    metavar = error.param.make_metavar(error.ctx)
+    if not isinstance(error.param, click.Option):
+        return f"`{error.ctx.command_path}` needs {metavar}"
+    words = error.param.opts[0] if error.param.is_flag else f"{error.param.opts[0]} {metavar}"
+    help = (error.param.help or "").removesuffix(".")
+    return f"`{error.ctx.command_path}` needs {words}: {help[:1].lower()}{help[1:]}"
 
 
 def _stand_somewhere() -> None:

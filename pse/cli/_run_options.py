@@ -79,6 +79,8 @@ _RUN = (
     click.option(
         "--tools",
         metavar="CONF",
+        envvar=TOOLS_VARIABLE,
+        show_envvar=True,
         shell_complete=files,
         help=f"A file that lists the MPI tools to load (see `pse tools`); {OFF}: none at all.",
     ),
@@ -164,7 +166,7 @@ def _tools(request: Request) -> str | None:
 
 def coopwait(request: Request) -> "Coopwait | None":
     """Give what modules that have communicators wait by; None if there are other tools, or shall be none."""
-    if request.tools is not None or TOOLS_VARIABLE in os.environ or request.coopwait is False:
+    if request.tools is not None or request.coopwait is False:
         return None
     from pse.toolstack import Coopwait  # It takes a while, and `runtime` can't import it.
 

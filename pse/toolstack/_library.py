@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from pse._abi.environment import TOOLS_OBJECT
 from pse._cache import code_directory, distrust, locked, refuse
 from pse.errors import RunError, UsageError
 from pse.files import replace_file
@@ -33,7 +34,6 @@ SHIPPED = shipped.BUILT
 
 _SHIMS = _HERE / "shims"
 _ARCHIVE = _HERE / "lib" / "libpse_toolstack.a"
-_PRODUCT = "libpse_tools.so"
 _FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-Wno-deprecated-declarations")
 
 
@@ -65,7 +65,7 @@ def library(mpi: Mpi) -> Path:
     note = code_directory() / "toolstack" / f"known-{_stamp(mpi)}"
     with contextlib.suppress(OSError):
         known = Path(note.read_text())
-        if known.name == _PRODUCT and not distrust(known) and elf.is_whole(known):
+        if known.name == TOOLS_OBJECT and not distrust(known) and elf.is_whole(known):
             return known
     made = _library(mpi)
     with contextlib.suppress(OSError):
@@ -145,7 +145,7 @@ def _linked(sources: dict[str, str], mpi: Mpi, more: Sequence[str] = ()) -> Path
     parts = [*sources.values(), *more, compiler.identity, hashlib.sha256(_ARCHIVE.read_bytes()).hexdigest()]
     parts += [path.read_text() for path in sorted([*INCLUDE.glob("*.h"), *_SHIMS.glob("*.[ch]")])]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    product = code_directory() / "toolstack" / key / _PRODUCT
+    product = code_directory() / "toolstack" / key / TOOLS_OBJECT
     refuse(product)
     if elf.is_whole(product):
         return product
@@ -165,9 +165,9 @@ def _make(sources: dict[str, str], compiler: list[str], mpi: Mpi, product: Path)
         includes = [f"-I{INCLUDE}", f"-I{_SHIMS}", *([f"-I{mpi.include}"] if mpi.include else [])]
         files = [str(Path(work, name)) for name in sources]
         archive = ["-Wl,--whole-archive", str(_ARCHIVE), "-Wl,--no-whole-archive", "-ldl", "-lpthread"]
-        last = ["-Wl,-z,nodelete", f"-Wl,-soname,{_PRODUCT}", "-o", str(Path(work, _PRODUCT))]
+        last = ["-Wl,-z,nodelete", f"-Wl,-soname,{TOOLS_OBJECT}", "-o", str(Path(work, TOOLS_OBJECT))]
         _compile([*compiler, *_FLAGS, *includes, *files, *archive, *last])
-        Path(work, _PRODUCT).rename(product)
+        Path(work, TOOLS_OBJECT).rename(product)
 
 
 def _compile(line: list[str]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pse._abi.environment import TOOLS_PATH_VARIABLE, TOOLS_VARIABLE
 from pse._cache import code_directory
-from pse.errors import UsageError
+from pse.errors import UsageError, system_help
 from pse.files import draft_file
 from pse.records import dataclass
 from pse.toolstack import _elf as elf
@@ -29,6 +29,7 @@ from pse.toolstack._shipped import cache_errors
 CONFIGURATION = TOOLS_VARIABLE
 """The variable that names the configuration."""
 
+_MEND = "change what is wrong there; a tool that is marked `optional` is left out where it can't be used"
 _DESCRIBE = (
     "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_toolstack_describe(*map(os.fsencode, sys.argv[2:]))"
 )
@@ -92,11 +93,11 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     ('tools.conf', True)
     """
     file = os.path.abspath(configuration)
-    _check_readable(file)
+    _require_readable(file)
     made = library(mpi)
     verify(file, made)
-    before = os.environ.get("LD_PRELOAD")
-    preload = {CONFIGURATION: file, "LD_PRELOAD": f"{made}:{before}" if before else str(made)}
+    before = [name for name in os.environ.get("LD_PRELOAD", "").split(":") if name not in ("", str(made))]
+    preload = {CONFIGURATION: file, "LD_PRELOAD": ":".join([str(made), *before])}
     return preload | _mpi4py_variables(mpi)
 
 
@@ -138,13 +139,21 @@ def configuration_of(names: Sequence[str]) -> str:
     return str(place)
 
 
-def _check_readable(file: str) -> None:
+def _require_readable(file: str) -> None:
     """Make sure that a configuration can be read before tools are compiled for it."""
     try:
         Path(file).open().close()
     except OSError as error:
-        wrong = f"{file}: the configuration of the tool stack can't be read: {error.strerror}"
-        raise UsageError(wrong, help=_advice(file)) from None
+        variable = os.environ.get(TOOLS_VARIABLE)
+        named = variable is not None and os.path.abspath(variable) == file
+        shown = f"{TOOLS_VARIABLE}={file}" if named else file
+        what = f"name a file that lists tools, one on each line{f', or unset {TOOLS_VARIABLE}' * named}"
+        raise UsageError(
+            f"{shown}: the configuration of the tool stack can't be read: {error.strerror}",
+            help=system_help(error, file)
+            if isinstance(error, PermissionError)
+            else f"{what}; `pse tools list` shows the tools that there are",
+        ) from None
 
 
 def _mpi4py_variables(mpi: Mpi) -> dict[str, str]:
@@ -158,13 +167,7 @@ def verify(file: str, made: Path) -> None:
     check = ctypes.CDLL(str(made)).pse_toolstack_verify
     check.restype = ctypes.c_char_p
     if wrong := check(os.fsencode(file)):
-        raise UsageError(os.fsdecode(wrong), help=_advice(file))
-
-
-def _advice(configuration: str) -> str | None:
-    if os.path.exists(configuration):
-        return None
-    return "name a file that lists tools, one on each line; `pse tools list` shows the tools that there are"
+        raise UsageError(os.fsdecode(wrong), help=_MEND)
 
 
 def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
@@ -196,20 +199,15 @@ def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
     >>> [(tool.name, tool.line, len(tool.routines) > 100) for tool in tools]
     [('profile', 1, True)]
     """
-    command = [
-        sys.executable,
-        "-c",
-        _DESCRIBE,
-        str(library(mpi)),
-        os.path.abspath(configuration),
-        str(mpi.path),
-    ]
+    file = os.path.abspath(configuration)
+    _require_readable(file)
+    command = [sys.executable, "-c", _DESCRIBE, str(library(mpi)), file, str(mpi.path)]
     done = subprocess.run(command, capture_output=True, check=False)
     words = done.stderr.decode(errors="replace")
     if done.returncode != 0:
         raise UsageError(
             words.removeprefix("error: ").strip() or f"loading ended with code {done.returncode}",
-            help=_advice(configuration),
+            help=_MEND,
         )
     return list(_tools(done.stdout.decode(errors="replace"))), words
 
@@ -280,7 +278,9 @@ def attach(configuration: str | os.PathLike[str]) -> bool:
     >>> pse.toolstack.attach("tools.conf")  # doctest: +SKIP
     True
     """
-    file, made = os.path.abspath(configuration), library(loaded_mpi())
+    file = os.path.abspath(configuration)
+    _require_readable(file)
+    made = library(loaded_mpi())
     verify(file, made)
     stack = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL)
     stack.pse_toolstack_attach.restype = ctypes.c_bool

@@ -51,6 +51,23 @@ def test_a_word_that_is_no_command_gets_a_guess(arguments, said):
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("view", "run1"), "needs -o FILE: the file to draw into: .png, .svg, .pdf or .html"),
+        (("trace", "export", "run1"), "needs --to [otf2|chrome]: for which tools"),
+        (("trace", "export", "run1", "--to", "otf2"), "needs -o OUT: otf2: a new directory; chrome: a new"),
+        (("tools", "adopt", "a.so", "b.so"), "needs --rewrite: rename PMPI_x in the binary to XMPI_x"),
+        (("trace", "why"), "needs DIR"),
+    ],
+)
+def test_what_a_command_line_lacks_is_named_with_its_purpose(arguments, said):
+    result = CliRunner().invoke(main, arguments, prog_name="pse")
+    assert result.exit_code == 2
+    command = " ".join(word for word in arguments[:2] if word.isalpha())
+    assert f"Error: `pse {command}` {said}" in result.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_for_the_shell_that_is_named_or_in_use(shell):
     named = run("completion", shell)

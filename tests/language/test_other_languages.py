@@ -387,6 +387,18 @@ IN_A_PROGRAM = [
 
 WHOLE_FILES = [
     (
+        "coven 1\nsegment f(i64 a, i64 k) -> (i64 y, i64 b) {\nb = a  y = k\nreturn y\n}\n"
+        "program p { f(1, 2) -> c, d  print(c + d) }",
+        "remove `return y`: the segment gives what y and b have at its end",
+        "coven 1\nsegment f(i64 a, i64 k) -> (i64 y, i64 b) {\nb = a  y = k\n}\n"
+        "program p { f(1, 2) -> c, d  print(c + d) }",
+    ),
+    (
+        "coven 1\nsegment f(i64 a) -> (i64 b) {\nreturn a\n}\nprogram p { f(1) -> c }",
+        "write the output that the head of the segment names:  b = a",
+        "coven 1\nsegment f(i64 a) -> (i64 b) {\nb = a\n}\nprogram p { f(1) -> c }",
+    ),
+    (
         'coven 1\nimport "tools.c" { usee, make }\nprogram p { make(4) -> x  use(x) }',
         "did you mean `use`?",
         'coven 1\nimport "tools.c" { use, make }\nprogram p { make(4) -> x  use(x) }',

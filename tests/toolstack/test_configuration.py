@@ -105,7 +105,26 @@ def test_mistakes_in_a_configuration_are_named(preload, good, tmp_path, text, li
 def test_a_file_that_cannot_be_read_is_named(pse, file, why):
     done = pse("tools", "check", file)
     assert done.code == 2
-    assert f"{file}: the configuration of the tool stack can't be read: {why}" in done.err
+    assert done.err.startswith(f"error: {file}: the configuration of the tool stack can't be read: {why}")
+    assert "\nhelp: name a file that lists tools, one on each line; `pse tools list` shows" in done.err
+
+
+def test_a_configuration_that_only_the_environment_names_is_read_by_runs(pse, tmp_path):
+    (tmp_path / "small.coven").write_text('coven 1\nprogram small { print("there") }\n')
+    done = pse("run", "small.coven", env={"PSE_TOOLS": "/nowhere/tools.conf"}, cwd=tmp_path)
+    assert done.code == 2
+    said = "PSE_TOOLS=/nowhere/tools.conf: the configuration of the tool stack can't be read: No such file"
+    assert done.err.startswith(f"error: {said}")
+    assert "\nhelp: name a file that lists tools, one on each line, or unset PSE_TOOLS; " in done.err
+
+
+@pytest.mark.mpi
+def test_tools_that_only_the_environment_names_run(pse, tmp_path):
+    (tmp_path / "small.coven").write_text('coven 1\nprogram small { print("there") }\n')
+    (tmp_path / "tools.conf").write_text("module profile\n")
+    done = pse("run", "-q", "small.coven", env={"PSE_TOOLS": "tools.conf"}, cwd=tmp_path)
+    assert (done.code, done.out.splitlines()[0]) == (0, "there")
+    assert "Profile of MPI: 1 rank" in done.out + done.err
 
 
 SONAMES = {"mpich": "libmpi.so.12", "open_mpi": "libmpi.so.40", "abi": "libmpi_abi.so.1"}

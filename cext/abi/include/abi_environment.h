@@ -24,6 +24,7 @@
 #define PSE_METAHOST_VARIABLE "PSE_METAHOST" /* The machine that a host belongs to. */
 #define PSE_TRACE_VARIABLE "PSE_TRACE_DIRECTORY" /* Where the tool `trace` writes unless it is told. */
 #define PSE_TOOLS_VARIABLE "PSE_TOOLS" /* The file that says which tools are stacked. */
+#define PSE_TOOLS_OBJECT "libpse_tools.so" /* The object that is preloaded for them. */
 #define PSE_TOOLS_PATH_VARIABLE "PSE_TOOLS_PATH" /* Where tools are looked for. */
 
 #endif

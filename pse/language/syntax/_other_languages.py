@@ -23,6 +23,7 @@ from pse.language.syntax._foreign_marks import (
 from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES, TYPES
 from pse.language.syntax._lexer import ARITHMETIC
 from pse.language.syntax._words import CHOICE
+from pse.text import list_text
 
 _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
 _LITERALS = {"FLOAT": "f64", "STRING": "string", "TRUE": "bool", "FALSE": "bool"}
@@ -75,6 +76,8 @@ class Mistake(NamedTuple):
         Those behind it on its line.
     statement : list of Token
         Those of its statement on one line, itself included if it is on that line.
+    outputs : list of str
+        Outputs of the segment that it is in.
     """
 
     token: Token
@@ -82,6 +85,7 @@ class Mistake(NamedTuple):
     accepted: set[str]
     after: list[Token]
     statement: list[Token]
+    outputs: list[str]
 
     @property
     def kinds(self) -> list[str]:
@@ -118,7 +122,19 @@ def _mistake(token: Token, behind: Sequence[Token], accepted: set[str], ahead: S
     start = max((place for place, one in enumerate(line) if one.type in _EDGES), default=-1) + 1
     before = line[start:] if same or not begins else []
     rest = [token, *after] if same or begins else []
-    return Mistake(token, line, accepted, after, before + rest)
+    return Mistake(token, line, accepted, after, before + rest, _outputs(behind))
+
+
+def _outputs(behind: Sequence[Token]) -> list[str]:
+    """Name the outputs of the segment that tokens end in; a program has none."""
+    heads = [place for place, one in enumerate(behind) if one.type in ("SEGMENT", "PROGRAM")]
+    if not heads or behind[heads[-1]].type == "PROGRAM":
+        return []
+    head = until(behind[heads[-1] :], "LBRACE")
+    arrow = next((place for place, one in enumerate(head) if one.type == "ARROW"), len(head))
+    fields = zip(head[arrow:], head[arrow + 1 :], head[arrow + 2 :], strict=False)
+    ends = ("COMMA", "RPAR")
+    return [str(name) for type, name, end in fields if type.type in ("NAME", "RSQB") and end.type in ends]
 
 
 def _first_word(m: Mistake) -> str | None:
@@ -151,10 +167,21 @@ def _return(m: Mistake) -> str | None:
     whole = text_of(until(m.statement, *_EDGES))
     help = FOREIGN_STATEMENTS[first]
     if first == "return" and whole.startswith("return "):
-        return f"remove `{whole}`: programs return nothing, segments write the outputs in their heads"
+        return _returned(m.outputs, whole)
     if help.startswith("remove it") and whole.startswith(f"{first} ") and m.statement[0] == first:
         return help.replace("remove it", f"remove `{whole}`", 1)
     return help
+
+
+def _returned(outputs: Sequence[str], whole: str) -> str:
+    """Say what to write instead of `return x`, by the outputs of the segment around it."""
+    value = whole.removeprefix("return ").strip()
+    if len(outputs) == 1 and value != outputs[0]:
+        return f"write the output that the head of the segment names:  {outputs[0]} = {value}"
+    if outputs:
+        have = "has" if len(outputs) == 1 else "have"
+        return f"remove `{whole}`: the segment gives what {list_text(outputs)} {have} at its end"
+    return f"remove `{whole}`: programs return nothing, segments write the outputs in their heads"
 
 
 def _print(m: Mistake) -> str | None:

@@ -29,6 +29,8 @@ from pse.records import dataclass
 MAX_ERRORS = 50
 """Syntax errors after which a file is given up."""
 
+_BEHIND = 200
+"""Tokens before an error that are looked at: most heads of segments are within reach."""
 LOOKAHEAD = 5
 """Tokens that must fit after a repair."""
 
@@ -214,7 +216,7 @@ class Recovery:
         line = self.tokens[index].line
         if self._failed_at >= 0 and self.tokens[self._failed_at].line == line:
             return
-        token, behind = self.tokens[index], self.tokens[max(0, index - 24) : index]
+        token, behind = self.tokens[index], self.tokens[max(0, index - _BEHIND) : index]
         opened = self._open_bracket()
         ahead = self.tokens[index + 1 : index + 24]
         found = syntax_errors.unexpected(token, behind, self._accepted(), opened, ahead)

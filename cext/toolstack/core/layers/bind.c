@@ -1,7 +1,6 @@
 /* Choosing what each import of a tool becomes. */
 #include "layers/bind.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "calls/large_counts.h"
 #include "calls/routine_filter.h"
 #include "calls/thunk.h"
+#include "config/report.h"
 #include "elf/loaded_elf.h"
 #include "layers/layer_dlsym.h"
 #include "mpi/mpi_library.h"
@@ -66,8 +66,11 @@ static void put_between(struct tool_layer *layer, pse_function *entry, const pse
     if (lasting)
         all &= pse_toolstack_watch_completions(entry);
     if (!all)
-        fprintf(stderr, "pse tools: %s: no memory for all of its filters and large counts\n",
-                layer->tools.name);
+        pse_toolstack_warn(
+            true,
+            "%s: tool `%s` sees calls that its filters exclude, or none with large counts: there "
+            "is no memory for all of what stands between",
+            layer->spec->place, layer->spec->name);
 }
 
 /* The same, remembering what: pse_toolstack_layer_below must give it later. */
