@@ -29,7 +29,7 @@ from pse.toolstack._shipped import cache_errors
 CONFIGURATION = TOOLS_VARIABLE
 """The variable that names the configuration."""
 
-_MEND = "change what is wrong there; a tool that is marked `optional` is left out where it can't be used"
+_MEND = "mend this line, or mark its tool as `optional` to go on without a tool that can't be used"
 _DESCRIBE = (
     "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_toolstack_describe(*map(os.fsencode, sys.argv[2:]))"
 )

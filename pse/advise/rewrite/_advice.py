@@ -150,7 +150,7 @@ def advise(
     --------
     >>> advice = pse.advise.advise("run1")
     >>> advice.measured, str(advice.present), str(advice.prediction)
-    (0.028, '0.028 s (0.0251 to 0.0309)', '0.026 s (0.0233 to 0.0287)')
+    (0.028, '28.0 ms (25.1 ms to 30.9 ms)', '26.0 ms (23.3 ms to 28.7 ms)')
     >>> [(edit.what, edit.line, edit.after) for edit in advice.proposal]
     [('thread of total', 7, 'thread_B')]
     """

@@ -109,7 +109,7 @@ def parse_whatif(
     >>> supposed.words
     '4 processors, rows 2 × as fast'
     >>> str(pse.advise.advise("run1", whatif=supposed).present)
-    '0.0196 s (0.0156 to 0.0236)'
+    '19.6 ms (15.6 ms to 23.6 ms)'
     """
     if link is not None:
         _link_factor(link, 1.0)
