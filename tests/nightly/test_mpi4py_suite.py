@@ -47,10 +47,12 @@ ONE_KIND = "\nArrayBackends[:] = [ArrayNumPy]\n"
 """Tests repeat their calls with arrays of six kinds, which are one to MPI: NumPy's has all types."""
 LOCAL = ("test_datatype", "test_util_dtlib")
 """Files whose tests only make datatypes, which takes half of the time: one rank is enough for them."""
-QUIET = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
-"""MPICH's ranks sleep between two looks: more ranks than cores would take five times as long."""
 SLICE = 100_000
-"""Nanoseconds that a rank computes at once: one that wakes then need not wait for what else is computed."""
+"""Nanoseconds that a rank computes at once: one that waits in MPI, and yields, soon makes room for another.
+
+MPICH's own way to more ranks than cores, MPIR_CVAR_ENABLE_HEAVY_YIELD, sleeps in each look: with tools five
+times slower.
+"""
 SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 """The number of the system call that sets it (from Linux 6.12 on; earlier ones ignore the slice)."""
 PASSES, FAILS = "passes", "fails"
@@ -147,8 +149,8 @@ def run_job(suite: Path, names: list[str], ranks: int, variables: dict[str, str]
     written = [word for way in ("out", "err") for word in (f"-{way}file-pattern", str(logs / f"%r.{way}"))]
     command = [beside_python("mpiexec"), *written, "-n", str(ranks), sys.executable, "test/main.py", "-v"]
     command += ["-i", f"^({'|'.join(names)})[.]py$", *(word for test in left_out for word in ("-x", test))]
-    variables = os.environ | QUIET | variables
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    variables = os.environ | variables
     options = {"cwd": suite, "env": variables, "start_new_session": True, "preexec_fn": take_short_slices}
     return subprocess.Popen(command, **options, **quiet)
 
