@@ -124,7 +124,7 @@ def test_a_plan_says_what_it_is():
     made = make_plan("a", 3, "12.5Mbit", "50us", "0.125")
     assert (made.rates, made.latency, made.cpus) == ([12_500_000] * 3, 50, [0.125] * 3)
     assert made.hosts == ("n0", "n1", "n2")
-    assert made.description == "3 nodes, links of 12.5 Mbit/s, 0.05 ms of latency, 0.125 of a core each"
+    assert made.description == "3 nodes, links of 12.5 Mbit/s, 50 µs of latency, 0.125 of a core each"
     assert [rate_text(rate) for rate in (None, 10**9, 250_000)] == [
         "unlimited rate",
         "1 Gbit/s",

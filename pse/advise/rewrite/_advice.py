@@ -20,10 +20,9 @@ from pse.advise.rewrite._edits import Edit, edits
 from pse.advise.rewrite._proposal import propose
 from pse.advise.rewrite._rewriting import diff, rewrite, write
 from pse.advise.search._model import Model
-from pse.advise.search._prediction import Prediction, predict
+from pse.advise.search._prediction import Prediction, doubts, predict
 from pse.advise.search._whatif import WhatIf
 from pse.emulate import Model as Network
-from pse.text import time_text
 from pse.trace import Trace, open as open_trace
 
 
@@ -226,11 +225,6 @@ def _notes(model: Model) -> Iterator[str]:
             "the run had several threads: calls shared cores, so what each costs alone is less certain;"
             " a run with one label tells more"
         )
-    if abs(1 - model.ratio) > 0.1:
-        yield (
-            f"simulating the run as it was gives {time_text(1e9 * model.simulated)},"
-            f" not {time_text(1e9 * measured.run_time)}: the model misses something,"
-            " the interval is wide for that"
-        )
+    yield from doubts(model.simulated, measured.run_time, "the interval is wide for that")
     if (model.whatif.link or model.whatif.network) and not len(measured.remote):
         yield "no message went from node to node in this run: the effect of a link can't be predicted from it"

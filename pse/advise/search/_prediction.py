@@ -12,6 +12,8 @@ from pse.advise.search._search import Candidate, Study
 from pse.advise.simulate._simulation import Simulation
 from pse.text import time_text
 
+DOUBTFUL = 0.1
+"""Part of a run time that a simulation may miss without a word on it."""
 RESAMPLES = 12
 MARGIN = 0.03
 """Part of a prediction by which the model itself may be wrong, calibrated."""
@@ -41,6 +43,14 @@ class Prediction:
     def __str__(self) -> str:
         seconds, low, high = (time_text(1e9 * value) for value in (self.seconds, self.low, self.high))
         return f"{seconds} ({low} to {high})"
+
+
+def doubts(simulated: float, measured: float, effect: str) -> list[str]:
+    """Say that the model misses much of the run as it was (times in s), and what that means, if it does."""
+    if abs(1 - simulated / measured) <= DOUBTFUL:
+        return []
+    times = f"{time_text(1e9 * simulated)}, not {time_text(1e9 * measured)}"
+    return [f"simulating the run as it was gives {times}: the model misses something; {effect}"]
 
 
 def predict(model: Model, study: Study, candidate: Candidate, more: float = 0.0) -> Prediction:

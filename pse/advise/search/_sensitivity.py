@@ -21,6 +21,7 @@ from pse.advise.model._operations import Kind
 from pse.advise.model._program_subject import read_subject
 from pse.advise.search._model import Model
 from pse.advise.search._mpi_sensitivity import mpi_sensitivity
+from pse.advise.search._prediction import doubts
 from pse.advise.search._variation import Sensitivity, SiteVariation, attributed, varied
 from pse.advise.search._whatif import WhatIf
 from pse.advise.simulate._simulation import Simulation
@@ -34,8 +35,6 @@ PATIENCE = 60.0
 """Seconds after which no more runs are drawn."""
 LEAST_REST = 0.02
 """Parts of the variance that are worth a line although nothing carries them by itself."""
-DOUBTFUL = 0.1
-"""A simulation that misses the run by more than this part of it is not to be trusted without a note."""
 
 
 def sensitivity(
@@ -203,11 +202,9 @@ def sensitivity_text(found: Sensitivity) -> Iterator[str]:
     share = share_text(found.sigma / found.median, 1)
     yield f"standard deviation {sigma} ({share}), from {count_text(found.draws, 'simulated run')}"
     yield from (f"note: {note}" for note in found.notes)
-    if abs(1 - found.simulated / found.measured) > DOUBTFUL:
-        yield (
-            f"note: simulating the run as it was gives {time_text(1e9 * found.simulated)}, not"
-            f" {time_text(1e9 * found.measured)}: the model misses something; shares are less certain"
-        )
+    yield from (
+        f"note: {doubt}" for doubt in doubts(found.simulated, found.measured, "shares are less certain")
+    )
     yield ""
     yield "of the variance carry"
     yield f"{share_text(found.launches):>5}  launches in which all messages are slower or faster"

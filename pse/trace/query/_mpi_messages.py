@@ -227,40 +227,35 @@ def _ends(trace: TraceFiles, known: Communicators, rank: int, kind: EventType) -
     times = trace.run_times(rank, events["time"])
     ends["sent"], ends["received"] = (times, -1) if is_send else (-1, times)
     ends["posted"] = ends["complete"] = -1
-    ends["mode"], ends["channel"] = events["flags"], _channels(trace, rank, high32(events["c"]))
+    channels = trace.select(rank, EventType.MPI_CHANNEL)
+    ends["mode"] = events["flags"]
+    ends["channel"] = _by_request(channels, channels["a"], high32(events["c"]), 0)
     if is_send:
         requests = high32(events["c"])
-        ends["complete"] = _of_requests(trace, rank, EventType.MPI_SEND_COMPLETE, requests)
+        ends["complete"] = _times_of(trace, rank, EventType.MPI_SEND_COMPLETE, requests)
         cancelled = high32(trace.select(rank, EventType.MPI_REQUEST_CANCEL)["c"])
         other[(ends["complete"] < 0) & np.isin(requests, cancelled)] = NONE
     else:
-        ends["posted"] = _of_requests(trace, rank, EventType.MPI_RECEIVE_POST, high32(events["c"]))
+        ends["posted"] = _times_of(trace, rank, EventType.MPI_RECEIVE_POST, high32(events["c"]))
     known_ends: Array = ends[other != NONE]
     return known_ends
 
 
-def _of_requests(trace: TraceFiles, rank: int, kind: EventType, requests: Array) -> Array:
+def _times_of(trace: TraceFiles, rank: int, kind: EventType, requests: Array) -> Array:
     """When a rank's requests had an event of a kind, -1 where they had none; request 0 is not a request."""
     events = trace.select(rank, kind)
-    numbers = high32(events["c"])
-    order = np.argsort(numbers, kind="stable")
-    numbers, times = numbers[order], trace.run_times(rank, events["time"])[order]
-    if not len(numbers):
-        return np.full(len(requests), -1)
-    place = np.minimum(np.searchsorted(numbers, requests), len(numbers) - 1)
-    return np.where((numbers[place] == requests) & (requests > 0), times[place], -1)
+    times = _by_request(events, trace.run_times(rank, events["time"]), requests, -1)
+    return np.where(requests > 0, times, -1)
 
 
-def _channels(trace: TraceFiles, rank: int, requests: Array) -> Array | int:
-    """The channels of a rank's requests."""
-    events = trace.select(rank, EventType.MPI_CHANNEL)
+def _by_request(events: Array, values: Array, requests: Array, other: int) -> Array:
+    """The value of the event that has each request; `other` for a request without one."""
     if not len(events):
-        return 0
+        return np.full(len(requests), other)
     order = np.argsort(high32(events["c"]), kind="stable")
-    numbers, channels = high32(events["c"])[order], events["a"][order]
+    numbers = high32(events["c"])[order]
     place = np.minimum(np.searchsorted(numbers, requests), len(numbers) - 1)
-    found: Array = np.where(numbers[place] == requests, channels[place], 0)
-    return found
+    return np.where(numbers[place] == requests, values[order][place], other)
 
 
 def mpi_collectives(trace: TraceFiles) -> Array:
