@@ -178,7 +178,7 @@ def test_a_wrong_program_is_rejected_with_its_diagnostics(folder):
         ({"program": "coven 1 program one { thread_A prnt(1) }"}, "did you mean `print`?"),
         ({"program": 3}, "program must be the path of a .coven file or the text of a program, not int"),
         ({"procs": 0}, "processors must be a whole number of at least 1, not 0"),
-        ({"procs": 2, "processors": 1}, "mean the same: give only one of them"),
+        ({"procs": 2, "processors": 1}, "mean the same, and differ"),
         ({"processors": "two"}, "processors must be a whole number of at least 1, not 'two'"),
         ({"params": [("n", 1)]}, "params must be a dictionary, not [('n', 1)]"),
         ({"options": "queue_depth=1"}, "options must be a dictionary, not 'queue_depth=1'"),
@@ -247,7 +247,7 @@ def test_what_is_not_installed_is_named():
     with pytest.raises(NotebookError) as caught:
         needed("pandas_of_tomorrow", "a data frame")
     assert "a data frame needs pandas_of_tomorrow" in caught.value.message
-    assert caught.value.help == "pip install 'pse[notebook]'"
+    assert caught.value.help == "install it:  pip install 'pse[notebook]'"
 
 
 def test_importing_pse_is_cheap_and_without_mpi():

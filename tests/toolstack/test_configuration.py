@@ -124,7 +124,7 @@ def test_tools_that_only_the_environment_names_run(pse, tmp_path):
     (tmp_path / "tools.conf").write_text("module profile\n")
     done = pse("run", "-q", "small.coven", env={"PSE_TOOLS": "tools.conf"}, cwd=tmp_path)
     assert (done.code, done.out.splitlines()[0]) == (0, "there")
-    assert "Profile of MPI: 1 rank" in done.out + done.err
+    assert "Profile of MPI: 1 rank, " in done.out + done.err
 
 
 SONAMES = {"mpich": "libmpi.so.12", "open_mpi": "libmpi.so.40", "abi": "libmpi_abi.so.1"}

@@ -330,7 +330,7 @@ def test_times_have_the_unit_that_suits(write_trace, make):
 def test_times_of_a_short_window_are_counted_from_its_begin(write_trace, make):
     opened = write_trace([make.call(0, 0, 9_000_000_000)], make.definitions(1))
     axes = views.draw(opened, "gantt", Selection(begin=8.5, end=8.502)).axes[0]
-    assert axes.get_xlabel() == "time since the start of the run, after 8.5 s (ms)"
+    assert axes.get_xlabel() == "time since the start of the run, after 8.500000 s (ms)"
     axes.figure.draw_without_rendering()
     assert [label.get_text() for label in axes.get_xticklabels()][:3] == ["0", "0.25", "0.5"]
 

@@ -34,8 +34,11 @@ static pthread_t beginner;
 
 static void missing(void)
 {
-    pse_toolstack_die(true, "an MPI routine was called that %s doesn't have: the tool stack is made for %s",
-                      pse_toolstack_library_soname(), pse_toolstack_soname);
+    pse_toolstack_die(
+        true,
+        "an MPI routine was called that %s doesn't have: the tool stack is made for %s; preload what "
+        "`pse tools library --mpi %s` names",
+        pse_toolstack_library_soname(), pse_toolstack_soname, pse_toolstack_library_file());
 }
 
 /* Layers

@@ -117,7 +117,7 @@ def test_only_some_calls_take_longer(stacked):
         ),
         (
             "argument microseconds 5\nargument routines MPI_Sent\n",
-            "`argument routines`: this MPI has no routine `MPI_Sent`",
+            "`argument routines`: this MPI has no routine `MPI_Sent`: write names as in C (MPI_Send)",
         ),
     ],
 )

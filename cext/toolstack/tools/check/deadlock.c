@@ -80,7 +80,7 @@ static void report_deadlock(bool potential)
         pse_check_report_place(&report, rank, notice->routine, notice->text, notice->where);
     }
     if (pse_check_ranks > SHOWN_RANKS)
-        pse_check_report_add(&report, "  and %d ranks more\n", pse_check_ranks - SHOWN_RANKS);
+        pse_check_report_add(&report, "  and %d more\n", pse_check_ranks - SHOWN_RANKS);
     pse_check_report_print(
         &report,
         potential ? "one side receives first, or both use MPI_Sendrecv, or MPI_Irecv before the send and "

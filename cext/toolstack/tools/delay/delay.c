@@ -52,7 +52,9 @@ static int choose_all(const char *names)
     for (names += strspn(names, " \t,"); *names; names += strspn(names, " \t,")) {
         size_t length = strcspn(names, " \t,");
         if (!choose(names, length))
-            return pse_tool_refuse("`argument routines`: this MPI has no routine `%.*s`", (int)length, names);
+            return pse_tool_refuse(
+                "`argument routines`: this MPI has no routine `%.*s`: write names as in C (MPI_Send)",
+                (int)length, names);
         names += length;
     }
     return 0;

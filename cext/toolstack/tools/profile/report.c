@@ -261,8 +261,8 @@ static void write_report(char *text, int size)
     FILE *file = pse_tool_open_output(0);
     fprintf(
         file,
-        "Profile of MPI: %d ranks, %d call sites, from the end of MPI_Init to the begin of MPI_Finalize\n",
-        size, merged_count);
+        "Profile of MPI: %d rank%s, %d call site%s, from the end of MPI_Init to the begin of MPI_Finalize\n",
+        size, size == 1 ? "" : "s", merged_count, merged_count == 1 ? "" : "s");
     if (calls_lost)
         fprintf(file, "%" PRIu64 " calls are not counted: there are more call sites than the tool can hold\n",
                 calls_lost);

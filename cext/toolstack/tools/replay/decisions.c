@@ -172,7 +172,7 @@ static int load(int rank, int ranks)
     if (!problem && first_run && header.run != first_run)
         problem = "it belongs to another run than the file of rank 0";
     if (problem)
-        pse_tool_warn("%s can't be replayed: %s", path, problem);
+        pse_tool_warn("%s can't be replayed: %s; record this run anew, and replay that", path, problem);
     return problem != NULL;
 }
 

@@ -22,9 +22,11 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
     const char *directory = pse_tool_argument("directory");
     if (directory && access(directory, R_OK | X_OK) == 0)
         return 0;
-    return directory ? pse_tool_refuse("no record in %s: %s", directory, strerror(errno))
-                     : pse_tool_refuse("no directory to read from: give it as `argument directory DIR` below "
-                                       "`module replay` in a configuration");
+    return directory
+               ? pse_tool_refuse("there is no record in %s: %s; name the directory that `record` wrote to",
+                                 directory, strerror(errno))
+               : pse_tool_refuse("no directory to read from: give it as `argument directory DIR` below "
+                                 "`module replay` in a configuration");
 }
 
 /* What wrappers do. */
