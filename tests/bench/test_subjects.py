@@ -67,7 +67,7 @@ SMALL = {
             heat_steps=2,
             spectrum=16,
             mpi4py={"heat": (2, 16), "spectrum": (2, 16), "farm": (2, 10)},
-            launches=1,
+            turns=2,
         ),
         13,
     ),

@@ -6,18 +6,17 @@ with each tool and with both; what both cost is set beside what each costs alone
 
 Call paths: what the same rounds add to a call of MPI, whose callers ``trace`` finds on the stack.
 
-Programs of mpi4py, with all their functions recorded, are launched often: under ``trace``, under a stack
-without tools, and without a stack twice (`PairedLaunches`).
+Programs of mpi4py, with all their functions recorded, are started under ``trace``, under a stack without
+tools, and without a stack twice; these four jobs take turns (`InterleavedJobs`).
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import shutil
+import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from pse.bench._figures import Against, Figure
-from pse.bench._paired_launches import PairedLaunches, interval_text
+from pse.bench._interleaved_jobs import InterleavedJobs, interval_text
 from pse.bench._running import Samples, finish, in_turn, ratios, start, stop
 from pse.bench.subjects.tools import compiled, linked
 from pse.errors import RunError
@@ -47,10 +46,6 @@ _STACKS: dict[str, tuple[str, ...]] = {
     "both": ("profile", "trace"),
 }
 _MPI4PY = {"heat": "heat conduction", "spectrum": "2-D FFTs", "farm": "a task farm"}
-_BATCHES = 20
-_START = "start"
-"""What a launch takes beside its steps: to start, and to end."""
-
 _SETTINGS: Final = {
     "OMP_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
@@ -64,7 +59,7 @@ too: a program whose arrays of 240 KB are mapped each time takes 3.5 times as lo
 class Sizes:
     """Batches in one process, rounds of calls in one; points of a plate's or frame's side, and its steps.
 
-    Of programs of mpi4py, points and steps, and in how many rounds of a repetition they are launched.
+    Of programs of mpi4py, steps of a batch and points; how many batches each job has in a repetition.
     """
 
     batches: int = 100
@@ -74,9 +69,9 @@ class Sizes:
     spectrum: int = 256
     spectrum_steps: int = 1
     mpi4py: Mapping[str, tuple[int, int]] = field(
-        default_factory=lambda: {"heat": (30, 512), "spectrum": (20, 128), "farm": (20, 10_000)}
+        default_factory=lambda: {"heat": (150, 512), "spectrum": (250, 128), "farm": (30, 10_000)}
     )
-    launches: int = 4
+    turns: int = 20
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
@@ -162,17 +157,26 @@ class _Bed:
         """Run a program on all ranks, with these variables; gives what it printed."""
         return self._run([find_mpiexec().path, "-n", str(RANKS)], program, variables)
 
+    def started(self, program: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[str]:
+        """Start a program on all ranks, with these variables."""
+        return self._start([find_mpiexec().path, "-n", str(RANKS)], program, variables)
+
     def variables(self, tools: Sequence[str]) -> Mapping[str, str]:
         """Give the variables of a stack with these tools, or with none."""
         return environment(str(self._configuration(tools)), self.mpi)
 
     def _run(self, launcher: Sequence[str], program: Sequence[str], variables: Mapping[str, str]) -> str:
-        given = [f"{name}={value}" for name, value in variables.items()]
-        process = start([*launcher, "env", *given, *program], str(self.directory))
+        process = self._start(launcher, program, variables)
         try:
             return finish(f"the program {Path(program[0]).name}", process)
         finally:
             stop(process)
+
+    def _start(
+        self, launcher: Sequence[str], program: Sequence[str], variables: Mapping[str, str]
+    ) -> subprocess.Popen[str]:
+        given = [f"{name}={value}" for name, value in variables.items()]
+        return start([*launcher, "env", *given, *program], str(self.directory))
 
     def _configuration(self, tools: Sequence[str]) -> Path:
         lines = {
@@ -186,7 +190,7 @@ class _Bed:
 
 
 class _Mpi4pyProgram:
-    """A program of mpi4py: launched without tools, with a stack that has none, and with `trace`."""
+    """A program of mpi4py: started without tools, with a stack that has none, and with `trace`."""
 
     def __init__(self, name: str, bed: _Bed) -> None:
         self._name, self._bed = name, bed
@@ -194,30 +198,28 @@ class _Mpi4pyProgram:
         with resources.as_file(resources.files("pse.bench") / "stack" / "mpi4py_programs") as shipped:
             shutil.copytree(shipped, scripts, dirs_exist_ok=True)
         steps, points = bed.sizes.mpi4py[name]
-        self._words = [sys.executable, f"{scripts}/{name}.py", str(_BATCHES), str(steps), str(points)]
+        turns = bed.sizes.turns
+        self._words = [sys.executable, f"{scripts}/{name}.py", str(turns), str(steps), str(points)]
         ways = {"empty": bed.variables(()), "trace": bed.variables(("trace",))}
-        self._launches = PairedLaunches(
-            functools.partial(self._launch, {}),
-            {way: functools.partial(self._launch, variables) for way, variables in ways.items()},
+        self._jobs = InterleavedJobs(
+            functools.partial(self._start, {}),
+            {way: functools.partial(self._start, variables) for way, variables in ways.items()},
+            RANKS,
+            turns,
         )
 
-    def _launch(self, variables: Mapping[str, str]) -> dict[str, float]:
-        """Give µs of a step, CPU µs of all ranks for it, and ms that the launch took beside its steps."""
-        begin = time.perf_counter()
-        printed = self._bed.launch(self._words, {**_SETTINGS, **variables})
-        took = time.perf_counter() - begin
-        found: dict[str, float] = json.loads(printed)
-        self._bed.check_result(f"{self._name} with mpi4py", f"{found['result']:.9g}")
-        return {"wall": found["wall"], "cpu": found["cpu"], _START: 1e3 * (took - found["all"])}
+    def _start(self, tools: Mapping[str, str], variables: Mapping[str, str]) -> subprocess.Popen[str]:
+        return self._bed.started(self._words, {**_SETTINGS, **tools, **variables})
 
     def measure(self) -> dict[str, float]:
-        """Launch it in all ways; what was measured stays here."""
-        self._launches.launch(self._bed.sizes.launches)
+        """Let a set of jobs take their turns; what was measured stays here."""
+        for result in self._jobs.launch():
+            self._bed.check_result(f"{self._name} with mpi4py", f"{result:.9g}")
         return {}
 
     def figures(self) -> list[Figure]:
         """Give how much longer its steps take, and how much more its ranks work."""
-        start = time_text(1e6 * self._launches.added("trace", _START))
+        start = time_text(1e6 * self._jobs.start_and_end("trace"))
         more = f"{_MPI4PY[self._name]} in mpi4py, {RANKS} ranks: with trace and all call paths"
         return [
             self._figure(f"{more} (starts and ends {start} longer), longer", "wall"),
@@ -226,8 +228,8 @@ class _Mpi4pyProgram:
         ]
 
     def _figure(self, name: str, quantity: str, over: str | None = None) -> Figure:
-        launches = self._launches
-        percents = launches.more("trace", quantity, over)
-        beside = f"without tools, a step; beside itself {interval_text(launches.control(quantity))}"
-        against = Against(beside, "µs", tuple(launches.plain(quantity)))
+        jobs = self._jobs
+        percents = jobs.more("trace", quantity, over)
+        beside = f"without tools, a step; beside itself {interval_text(jobs.control(quantity))}"
+        against = Against(beside, "µs", tuple(jobs.plain(quantity)))
         return Figure(name, "%", "<=", 2.0, tuple(percents), against)

@@ -1,6 +1,6 @@
 """A task farm: rank 0 hands out Monte Carlo integrations to whoever is free, as programs of mpi4py do it.
 
-``farm.py BATCHES TASKS POINTS``
+``farm.py BATCHES STEPS POINTS``
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from mpi4py import MPI
 from steps import measure
 
 world = MPI.COMM_WORLD
+TASKS = 20
 
 
 def integrate(seed: int, points: int) -> float:
@@ -20,13 +21,13 @@ def integrate(seed: int, points: int) -> float:
     return 8 * float(np.count_nonzero((place**2).sum(axis=0) < 1)) / points
 
 
-def hand_out(tasks: int) -> float:
+def hand_out() -> float:
     """Give each worker a task whenever it has brought a result; sum up what they found."""
     status, found, next_task, busy = MPI.Status(), 0.0, 0, world.size - 1
     while busy:
         found += world.recv(source=MPI.ANY_SOURCE, status=status)
-        world.send(next_task if next_task < tasks else None, dest=status.source)
-        busy -= next_task >= tasks
+        world.send(next_task if next_task < TASKS else None, dest=status.source)
+        busy -= next_task >= TASKS
         next_task += 1
     return found
 
@@ -42,16 +43,16 @@ def work(points: int) -> None:
         found = integrate(task, points)
 
 
-def main(batches: int, tasks: int, points: int) -> None:
-    """Farm out tasks; a step is one of them."""
+def main(batches: int, steps: int, points: int) -> None:
+    """Farm out tasks; a step is all of them."""
 
     def farm() -> float:
         if world.rank == 0:
-            return world.bcast(hand_out(tasks) / tasks)
+            return world.bcast(hand_out() / TASKS)
         work(points)
         return world.bcast(None)
 
-    measure(farm, batches, 1)
+    measure(farm, batches, steps)
 
 
 main(*map(int, sys.argv[1:]))

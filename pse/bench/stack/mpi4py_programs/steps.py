@@ -1,31 +1,49 @@
-"""Times of a program's steps: the median of batches, and what processors worked for all of them."""
+"""Times of a program's steps, batch by batch, and what processors worked for them."""
 
 from __future__ import annotations
 
 import json
-import statistics
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from mpi4py import MPI
 
+world = MPI.COMM_WORLD
+PIPES = os.environ.get("PSE_BENCH_TURNS")
+
+
+def turns(batches: int) -> Iterator[int]:
+    """Count the batches: all at once, or each when it is this job's turn.
+
+    The variable PSE_BENCH_TURNS names the directory of a pipe for each rank, `turn-RANK`: a byte is a turn.
+    """
+    if not PIPES:
+        yield from range(batches)
+        return
+    with open(f"{PIPES}/turn-{world.rank}", "rb", buffering=0) as pipe:
+        if world.rank == 0:
+            print("{}", flush=True)
+        for number in range(batches):
+            if not pipe.read(1):
+                return
+            yield number
+
 
 def measure(step: Callable[[], float], batches: int, steps: int) -> None:
-    """Take all steps after two that warm up.
+    """Take batches of steps, after two that warm up; before each batch, too, where other jobs had turns.
 
-    Rank 0 prints µs of a step, CPU µs of all ranks for it, the seconds of all steps, and the result.
+    Rank 0 prints for each batch µs of a step, CPU µs of all ranks for it, and the result.
     """
-    world = MPI.COMM_WORLD
-    took, first = [], time.perf_counter()
     step(), step()
-    world.Barrier()
-    worked = time.process_time_ns()
-    for _ in range(batches):
-        begin = time.perf_counter_ns()
+    for _ in turns(batches):
+        if PIPES:
+            step(), step()
+        world.Barrier()
+        begin, worked = time.perf_counter_ns(), time.process_time_ns()
         for _ in range(steps):
             result = step()
-        took.append((time.perf_counter_ns() - begin) / steps / 1e3)
-    cpu = world.reduce((time.process_time_ns() - worked) / (batches * steps) / 1e3)
-    if world.rank == 0:
-        found = {"wall": statistics.median(took), "cpu": cpu, "all": time.perf_counter() - first}
-        print(json.dumps({**found, "result": result}))
+        took = (time.perf_counter_ns() - begin) / steps / 1e3
+        cpu = world.reduce((time.process_time_ns() - worked) / steps / 1e3)
+        if world.rank == 0:
+            print(json.dumps({"wall": took, "cpu": cpu, "result": result}), flush=True)

@@ -1,0 +1,165 @@
+"""Jobs of one program, started in several ways, that live at once and take turns.
+
+Ranks sleep at a pipe until it is their job's turn; then they take a batch of steps of some tens of ms.  In a
+round every job has a turn, in another order each time, two of them started plainly: a way is compared with
+the geometric mean of its round's two plain batches, so that neighbours and drift cancel out, and one plain
+job with the other, which shows what the comparison can tell apart.  Where memory and ranks are placed differs
+between jobs, not within one: a set of jobs gives one sample, the median of its rounds.
+
+Rejected: launches one after the other.  What else a machine does differs more between two seconds than what
+tools cost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import select
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+
+from pse.bench._running import TIME_LIMIT, finish, ratios, stop
+from pse.emulate import launch_interval
+from pse.errors import RunError
+
+Start = Callable[[Mapping[str, str]], subprocess.Popen[str]]
+"""Starts a job, with further variables."""
+_PLAIN = ("plain", "plain again")
+_TURNS = "PSE_BENCH_TURNS"
+"""The variable with the directory of the pipes, `turn-RANK`: a byte is a turn, their end is the job's."""
+
+
+class _Job:
+    """A job whose ranks wait for their turns; rank 0 prints a line when it is ready, and for each batch."""
+
+    def __init__(self, start: Start, ranks: int, directory: Path) -> None:
+        directory.mkdir()
+        paths = [directory / f"turn-{rank}" for rank in range(ranks)]
+        for path in paths:
+            os.mkfifo(path)
+        self._pipes = [os.open(path, os.O_RDWR) for path in paths]  # That waits for no reader.
+        begin = time.perf_counter()
+        self._process = start({_TURNS: str(directory)})
+        self._line()
+        self.took = time.perf_counter() - begin
+
+    def turn(self) -> Mapping[str, float]:
+        """Let it take a batch of steps; gives what rank 0 says of it."""
+        for pipe in self._pipes:
+            os.write(pipe, b".")
+        return self._line()
+
+    def _line(self) -> Mapping[str, float]:
+        output = self._process.stdout
+        assert output is not None
+        ready, _, _ = select.select([output], [], [], TIME_LIMIT)
+        text = output.readline() if ready else ""
+        if not text:
+            finish("a job that takes turns with others", self._process)
+            raise RunError("a job that takes turns with others ended before its last turn")
+        found: Mapping[str, float] = json.loads(text)
+        return found
+
+    def end(self) -> float:
+        """Let it end; gives how long it took to start and to end, ms."""
+        begin = time.perf_counter()
+        self._close_pipes()
+        finish("a job that takes turns with others", self._process)
+        return 1e3 * (self.took + time.perf_counter() - begin)
+
+    def stop(self) -> None:
+        """End it, if it goes on."""
+        self._close_pipes()
+        stop(self._process)
+
+    def _close_pipes(self) -> None:
+        while self._pipes:
+            os.close(self._pipes.pop())
+
+
+class InterleavedJobs:
+    """Sets of jobs of a program that take turns, two started plainly and others in other ways.
+
+    Parameters
+    ----------
+    plain : callable
+        Starts the program plainly.
+    ways : mapping of str to callable
+        Start it in other ways.
+    ranks : int
+        How many ranks each job has.
+    turns : int
+        How many batches each takes.
+    """
+
+    def __init__(self, plain: Start, ways: Mapping[str, Start], ranks: int, turns: int) -> None:
+        self._ways = dict.fromkeys(_PLAIN, plain) | dict(ways)
+        self._ranks, self._turns, self._random = ranks, turns, random.Random(0)
+        self._sets: list[Sequence[Mapping[str, Mapping[str, float]]]] = []
+        self._ends: list[Mapping[str, float]] = []
+
+    def launch(self) -> list[float]:
+        """Start a set of jobs, and let them take all their turns; gives the last result of each."""
+        with contextlib.ExitStack() as stack:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pse-bench-")))
+            jobs: dict[str, _Job] = {}
+            for number, way in enumerate(self._shuffled()):
+                jobs[way] = _Job(self._ways[way], self._ranks, place / str(number))
+                stack.callback(jobs[way].stop)
+            rounds = [{way: jobs[way].turn() for way in self._shuffled()} for _ in range(self._turns)]
+            self._ends.append({way: job.end() for way, job in jobs.items()})
+        self._sets.append(rounds)
+        return [found["result"] for found in rounds[-1].values()]
+
+    def _shuffled(self) -> Sequence[str]:
+        return self._random.sample([*self._ways], len(self._ways))
+
+    def plain(self, quantity: str) -> list[float]:
+        """Give what plain batches have in the median of each set."""
+        return [float(np.median(_base(rounds, quantity))) for rounds in self._sets]
+
+    def more(self, way: str, quantity: str, over: str | None = None) -> list[float]:
+        """Give by how many percent a way has more than plain jobs, or another way, in each set."""
+        bases = (_of(rounds, over, quantity) if over else _base(rounds, quantity) for rounds in self._sets)
+        return [
+            _percent(_of(rounds, way, quantity), base) for rounds, base in zip(self._sets, bases, strict=True)
+        ]
+
+    def control(self, quantity: str) -> list[float]:
+        """Give by how many percent one plain job has more than the other, in each set."""
+        first, second = _PLAIN
+        return [
+            _percent(_of(rounds, second, quantity), _of(rounds, first, quantity)) for rounds in self._sets
+        ]
+
+    def start_and_end(self, way: str) -> float:
+        """Give the median of how many ms longer than plain jobs those of a way take to start and to end."""
+        return float(np.median([ends[way] - sum(ends[name] for name in _PLAIN) / 2 for ends in self._ends]))
+
+
+def _of(rounds: Sequence[Mapping[str, Mapping[str, float]]], way: str, quantity: str) -> list[float]:
+    return [found[way][quantity] for found in rounds]
+
+
+def _base(rounds: Sequence[Mapping[str, Mapping[str, float]]], quantity: str) -> list[float]:
+    both = (_of(rounds, way, quantity) for way in _PLAIN)
+    return [sqrt(one * other) for one, other in zip(*both, strict=True)]
+
+
+def _percent(upper: list[float], lower: list[float]) -> float:
+    """By how many percent batches have more than others of their rounds, in the median."""
+    return 100 * (float(np.median(ratios(upper, lower))) - 1)
+
+
+def interval_text(percents: list[float]) -> str:
+    """Write the 95 % interval of a median by bootstrap; few sets have none."""
+    interval = launch_interval(percents, np.median)
+    return "no interval" if interval is None else f"95 %: {interval[0]:.2f} to {interval[1]:.2f} %"
