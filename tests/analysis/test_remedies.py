@@ -76,6 +76,15 @@ def test_one_function_that_several_call_is_told_once():
     assert "For 100 % of such waits in the whole program rank 1 is late, in work (b.py:5). " in sentence
 
 
+def test_a_function_of_which_no_place_is_known_is_told_with_the_one_that_calls_it():
+    cube = waiting("mpi_latesender", [60, 0])
+    paths = (*cube.call_paths[:1], CallPath(0, "routine", "main", PLACE), CallPath(1, "routine", "a.so+0x2d"))
+    paths += (CallPath(2, "routine", "MPI_Recv"),)
+    values = {name: np.insert(rows, 2, 0, axis=0) for name, rows in cube.values.items()}
+    (sentence,) = remedies(Cube(paths, cube.locations, values))
+    assert f" in MPI_Recv of a.so+0x2d, called from main ({PLACE}). " in sentence
+
+
 def test_a_receive_that_was_posted_early_gets_another_remedy():
     (sentence,) = remedies(waiting("mpi_latesender", [60, 0], routine="MPI_Waitall"))
     assert "MPI_Irecv" not in sentence

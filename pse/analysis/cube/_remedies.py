@@ -183,11 +183,13 @@ def _where(cube: Cube, path: int) -> str:
     start = path
     while path >= 0 and not cube.call_paths[path].place:
         path = cube.call_paths[path].parent
+    around = cube.call_paths[cube.call_paths[start].parent]
     if path < 0:
-        around = cube.call_paths[cube.call_paths[start].parent]
         return f"{name} of {around.name}" if around.kind == "routine" else name
     own = cube.call_paths[path]
     of = f" of {own.name}" if own.kind == "routine" and path != start else ""
+    if of and around is not own and around.kind == "routine":
+        of = f" of {around.name}, called from {own.name}"
     place = source_line(own.place) if own.kind == "routine" else ""
     return f"{name}{of} ({place or own.place})"
 

@@ -261,6 +261,18 @@ def test_functions_that_are_not_instrumented_are_found_on_the_stack(
     assert set(pse.trace.open(directory).texts(0).values()) >= {"main", "first", "second", "ring"}
 
 
+def test_of_a_program_without_names_the_path_begins_with_main(
+    stacked_program, configured, directory, program
+):
+    one = program("nameless", (PROGRAMS / "callers.c").read_text(), "-s", f"-I{INCLUDE}")
+    assert stacked_program(1, configured(), one).code == 0
+    found = [re.sub(r"\+0x[0-9a-f]+", "", path) for path in visits(analyze(directory)) if "MPI_" in path]
+    assert {"program / nameless / MPI_Init", "program / nameless / nameless / nameless / MPI_Sendrecv"} < {
+        *found
+    }
+    assert not any("libc" in path for path in found)
+
+
 @pytest.mark.parametrize(
     ("depth", "path"),
     [(0, "program / MPI_Sendrecv"), (1, "program / ring / MPI_Sendrecv")],

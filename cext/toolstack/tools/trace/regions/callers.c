@@ -140,20 +140,37 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *dat
     return walk->is_whole ? _URC_NORMAL_STOP : _URC_NO_REASON;
 }
 
+static bool begins(const struct trace_region *region, const char *with)
+{
+    return region && strncmp(region->name, with, strlen(with)) == 0;
+}
+
+/* How many functions, from the innermost, are the program's: main is the outermost one, or without its name
+ * what the C library calls. */
+static unsigned count_own(struct trace_region *const regions[], unsigned functions)
+{
+    unsigned own = functions;
+    for (unsigned i = 0; i < functions; i++)
+        if (regions[i] && strcmp(regions[i]->name, "main") == 0)
+            own = i + 1;
+        else if (begins(regions[i], "__libc_start") && own == functions)
+            own = i;
+    while (own > 0 && begins(regions[own - 1], "libc.so"))
+        own--;
+    return own;
+}
+
 /* The number of the functions that were found, from the outermost. */
 static uint32_t number_functions(const struct walk *walk, uint64_t time)
 {
     struct trace_region *regions[DEEPEST];
-    unsigned first = walk->functions;
     uint32_t number = 0;
-    for (unsigned i = 0; i < walk->functions; i++) {
+    for (unsigned i = 0; i < walk->functions; i++)
         regions[i] = walk->starts[i] ? pse_trace_define_function(walk->starts[i]) : NULL;
-        if (regions[i] && strcmp(regions[i]->name, "main") == 0)
-            first = i + 1;
-    }
+    const unsigned own = count_own(regions, walk->functions);
     pse_trace_lock();
     time = time ? time : pse_clock();
-    for (unsigned i = first; pse_trace_recorder && i-- > 0;)
+    for (unsigned i = own; pse_trace_recorder && i-- > 0;)
         if (regions[i] && regions[i]->is_recorded)
             number = number_of(regions[i], number, time);
     pse_trace_unlock();
