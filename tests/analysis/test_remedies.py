@@ -85,6 +85,25 @@ def test_a_function_of_which_no_place_is_known_is_told_with_the_one_that_calls_i
     assert f" in MPI_Recv of a.so+0x2d, called from main ({PLACE}). " in sentence
 
 
+@pytest.mark.parametrize(
+    ("far", "title", "beyond"),
+    [
+        (0, "Late sender", ""),
+        (15, "Late sender", ", 25 % of that between metahosts"),
+        (60, "Late sender (grid)", ""),
+    ],
+)
+def test_waits_within_and_between_metahosts_are_one_sentence(far, title, beyond):
+    cube = waiting("mpi_latesender", [60, 0])
+    grid = np.zeros((3, 2))
+    grid[2, 0] = far
+    (sentence,) = remedies(
+        Cube(cube.call_paths, cube.locations, {**cube.values, "mpi_latesender_grid": grid})
+    )
+    assert sentence.startswith(f"{title}: rank 0 waits 30 % of all time in MPI_Recv ({PLACE}){beyond}. ")
+    assert ("If the link between metahosts is slow" in sentence) == bool(far)
+
+
 def test_a_receive_that_was_posted_early_gets_another_remedy():
     (sentence,) = remedies(waiting("mpi_latesender", [60, 0], routine="MPI_Waitall"))
     assert "MPI_Irecv" not in sentence

@@ -91,7 +91,7 @@ def test_a_page_opens_with_the_longest_wait_and_nothing_in_a_name_becomes_markup
     assert rows(browser, "paths") == ["0 heat", f"0 {EVIL}", "* 9.00 ms MPI_Recv", "0 MPI_Barrier"]
     assert rows(browser, "system") == ["* 0 node0", "0 rank 0", "0 rank 1", "0 node1", "9.00 ms rank 2"]
     assert browser.title == "heat <1>"
-    assert "1 thing could not be analysed" in browser.find_element("id", "notes").text
+    assert "1 warning" in browser.find_element("id", "notes").text
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 

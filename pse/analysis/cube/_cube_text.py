@@ -71,7 +71,7 @@ def _wait_lines(cube: Cube, top: int) -> Iterator[str]:
         where = cube.path_text(path, places=True)
         yield f"{head}  {BY_NAME[metric].title}: {where}{ranks_text(cube, values)}"
         yield from _longest(cube, metric, path)
-        yield from cause_line(cube, cube.causes_of(metric, path))
+        yield from cause_line(cube, cube.causes_of(metric, path), float(values.sum()))
 
 
 def _longest(cube: Cube, metric: str, path: int) -> Iterator[str]:

@@ -101,27 +101,41 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
     for wait in _waits_by_place(cube)[: max(top, 0)]:
         if whole and wait.values.sum() >= _LEAST * whole:
             share = share_text(wait.values.sum() / whole)
-            who = f"{_who(cube, wait.values)} {share} of all time in {wait.where}"
-            cause, remedy = _root_cause(cube, wait), _remedy(cube, wait.metric, wait.paths[0])
-            yield f"{BY_NAME[wait.metric].title}: {who}. {cause}{remedy}."
+            who = f"{_who(cube, wait.values)} {share} of all time in {wait.where}{_far(wait)}"
+            link = wait.far >= _LEAST * whole and "barrier" not in wait.metric
+            remedy = f"{_BETWEEN_METAHOSTS}. " * link + _remedy(cube, wait.metric, wait.paths[0])
+            yield f"{_title(wait)}: {who}. {_root_cause(cube, wait)}{remedy}."
 
 
 class _Wait(NamedTuple):
-    """A wait state in one place of the program, whatever called that."""
+    """A wait state in one place of the program, whatever called that, with its grid version."""
 
     metric: str
     where: str
     paths: list[int]  # The one with the longest waits first.
     values: Array  # By location.
+    far: float  # Of the values, those of the grid version.
+
+
+def _title(wait: _Wait) -> str:
+    return BY_NAME[wait.metric + GRID if wait.far >= wait.values.sum() else wait.metric].title
+
+
+def _far(wait: _Wait) -> str:
+    """Say how much of a wait is between metahosts, if it is neither all nor nothing."""
+    share = wait.far / wait.values.sum()
+    return f", {share_text(share)} of that between metahosts" if 0 < share < 1 else ""
 
 
 def _waits_by_place(cube: Cube) -> list[_Wait]:
     """Wait states by place, the longest first."""
     found: dict[tuple[str, str], _Wait] = {}
     for metric, path, values in longest_waits(cube, len(cube.call_paths) * len(LISTED_WAITS)):
-        where = _where(cube, path)
-        known = found.get((metric, where), _Wait(metric, where, [], np.zeros_like(values)))
-        found[metric, where] = known._replace(paths=[*known.paths, path], values=known.values + values)
+        state, where = metric.removesuffix(GRID), _where(cube, path)
+        known = found.get((state, where), _Wait(state, where, [], np.zeros_like(values), 0.0))
+        paths = known.paths if path in known.paths else [*known.paths, path]
+        far = known.far + (values.sum() if metric != state else 0.0)
+        found[state, where] = _Wait(state, where, paths, known.values + values, far)
     return sorted(found.values(), key=lambda wait: -wait.values.sum())
 
 
@@ -200,10 +214,6 @@ def _outside_of_calls(program: str) -> str:
 
 
 def _remedy(cube: Cube, metric: str, path: int) -> str:
-    if metric.endswith(GRID):
-        metric = BY_NAME[metric].parent
-        link = "" if "barrier" in metric else f"{_BETWEEN_METAHOSTS}. "
-        return link + _remedy(cube, metric, path)
     if metric in _RING_WAITS and (shifts := _shifts_beside(cube, path)):
         return _RING.format(shifts)
     if metric == "mpi_latesender" and not cube.call_paths[path].name.startswith("MPI_Wait"):

@@ -42,15 +42,21 @@ def root_cause_lines(cube: Cube, top: int) -> Iterator[str]:
             yield _line(cube, path, on_path[path], on_path.sum()) + more
 
 
-def cause_line(cube: Cube, costs: Array) -> Iterator[str]:
-    """Say in a line below a wait in which call paths ranks were late for it, if that is known."""
+def cause_line(cube: Cube, costs: Array, waited: float) -> Iterator[str]:
+    """Say in a line below a wait in which call paths ranks were late for it, if that is known.
+
+    They are known of a wait state with its parts, such as those of other metahosts, which have lines of their
+    own.
+    """
     causes = [
         f"{time_text(own.sum())} in {cube.path_text(path, places=True)}{ranks_text(cube, own)}"
         for path, own in ((path, costs[path]) for path in _largest(costs, _CAUSES))
     ]
     more = int(costs.any(axis=1).sum()) - len(causes)
+    whole = costs.sum()
+    of = f", with waits of this kind in other lines ({time_text(whole)})" if whole > waited + 1 else ""
     if causes:
-        yield f"{'':19}caused by: {'; '.join(causes)}{f'; and {more:,} more' if more else ''}"
+        yield f"{'':19}caused by{of}: {'; '.join(causes)}{f'; and {more:,} more' if more else ''}"
 
 
 def _largest(values: Array, top: int) -> list[int]:

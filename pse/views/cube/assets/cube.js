@@ -183,7 +183,7 @@ function fillHead() {
   byId("facts").textContent = cube.facts.join(" · ");
   if (!cube.notes.length) return;
   byId("notes").hidden = false;
-  byId("notes").firstElementChild.textContent = counted(cube.notes.length, "thing") + " could not be analysed";
+  byId("notes").firstElementChild.textContent = counted(cube.notes.length, "warning");
   byId("notes").lastElementChild.append(...cube.notes.map((note) => element("li", note)));
 }
 
