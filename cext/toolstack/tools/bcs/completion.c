@@ -332,7 +332,12 @@ TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, 
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 
-TOOL_PUBLIC int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
+/* Requests that stay as they are: the standard and MPICH say const, Intel's MPI does not. */
+typedef __typeof__(_Generic(&MPI_Request_get_status_all,
+                       int (*)(int, MPI_Request *, int *, MPI_Status *): (MPI_Request *)NULL,
+                       default: (const MPI_Request *)NULL)) kept_requests;
+
+TOOL_PUBLIC int MPI_Request_get_status_all(int count, kept_requests requests, int *flag,
                                            MPI_Status statuses[])
 {
     int error = MPI_SUCCESS;
@@ -342,7 +347,7 @@ TOOL_PUBLIC int MPI_Request_get_status_all(int count, const MPI_Request requests
     return error;
 }
 
-TOOL_PUBLIC int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag,
+TOOL_PUBLIC int MPI_Request_get_status_any(int count, kept_requests requests, int *index, int *flag,
                                            MPI_Status *status)
 {
     struct view view;
@@ -363,8 +368,8 @@ TOOL_PUBLIC int MPI_Request_get_status_any(int count, const MPI_Request requests
     return error;
 }
 
-TOOL_PUBLIC int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *completed,
-                                            int indices[], MPI_Status statuses[])
+TOOL_PUBLIC int MPI_Request_get_status_some(int count, kept_requests requests, int *completed, int indices[],
+                                            MPI_Status statuses[])
 {
     struct view view;
     int own = 0, more = 0, error = MPI_SUCCESS;
