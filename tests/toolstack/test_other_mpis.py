@@ -83,6 +83,13 @@ def test_mpi4py_is_told_that_a_library_is_open_mpi(library_file, monkeypatch):
     assert stack._mpi4py_variables(Mpi(ours)) == {}
 
 
+def test_what_tools_are_made_of_for_other_libraries_is_installed():
+    rules = (INCLUDE.parent / "CMakeLists.txt").read_text()
+    installed = rules.partition("if(NOT PSE_IN_TREE)")[2].partition("endif()")[0]
+    names = (*shipped._RECORDER, *shipped._TABLES, *shipped._ELF, "c_engine.h")
+    assert not [name for name in names if f"/{name}\n" not in installed and f"/{name} " not in installed]
+
+
 def test_the_build_finds_the_header_of_a_wheel_whose_mpicc_does_not_know_where_it_is(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "include").mkdir()
