@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pse import __version__
-from pse.cli._group import LazyGroup, guarded
+from pse.cli._group import LazyGroup, guarded, plain_warnings
 
 __all__ = ["main"]
 
@@ -98,7 +98,7 @@ class Commands(LazyGroup):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Read the command line and run; what is printed for ``--help`` may go wrong too."""
-        with guarded():
+        with guarded(), plain_warnings():
             return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:

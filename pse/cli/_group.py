@@ -12,6 +12,7 @@ import pkgutil
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -153,6 +154,24 @@ def guarded() -> Iterator[None]:
             print_error(error, sys.stderr)
             sys.stderr.flush()
         sys.exit(exit_code_of(error))
+
+
+@contextlib.contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Write pse's own warnings as lines for users, without the line of code that gives them."""
+    before = warnings.formatwarning
+
+    def text(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        own = category is UserWarning
+        return f"warning: {message}\n" if own else before(message, category, filename, lineno, line)
+
+    warnings.formatwarning = text
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _missing(error: click.MissingParameter) -> str:

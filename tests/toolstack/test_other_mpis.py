@@ -122,6 +122,19 @@ def test_tools_that_can_not_be_compiled_are_missing_with_a_word(library_file, tm
         assert not library.shipped_tools(mpi).exists()
 
 
+def test_the_command_line_warns_in_lines_for_users(pse, library_file, tmp_path):
+    routines = "int PMPI_Init(void) { return 0; } int MPI_Init(void) { return 0; }"
+    path = library_file("libmpi.so.40", routines)
+    header = tmp_path / "include" / "x86_64-linux-gnu" / "openmpi" / "mpi.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("#error not for you")
+    done = pse("tools", "library", "--mpi", path, env={"PSE_CACHE": str(tmp_path / "cache")})
+    assert done.code == 0
+    first, second = done.err.splitlines()
+    assert first.startswith("warning: the tools that come with pse are missing: ")
+    assert second.startswith("warning: tools that wrap MPI_Send, but not MPI_Send_c, will not see calls of")
+
+
 @pytest.fixture
 def compiling(mpi, monkeypatch, tmp_path):
     """Have the shipped tools made for this MPI in a cache of its own; gives the list of what is made."""
