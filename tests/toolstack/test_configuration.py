@@ -329,8 +329,8 @@ def test_a_library_that_is_no_mpi_is_refused(pse, good):
     done = pse("tools", "library", "--mpi", good)
     assert done.code == 2
     assert f"{good} is not an MPI library" in done.err
-    assert pse("tools", "library", "--mpi", "/nowhere").err.startswith(
-        "error: --mpi /nowhere: there is no such file"
+    assert pse("tools", "library", "--mpi", "/no/such/libmpi.so").err.startswith(
+        "error: --mpi /no/such/libmpi.so: there is no such file"
     )
 
 

@@ -94,7 +94,7 @@ def test_the_build_finds_the_header_of_a_wheel_whose_mpicc_does_not_know_where_i
     (tmp_path / "bin").mkdir()
     (tmp_path / "include").mkdir()
     mpicc = tmp_path / "bin" / "mpicc"
-    mpicc.write_text('#!/bin/sh\necho gcc -I"${I_MPI_ROOT:-NOWHERE}/include" -I/nowhere -L/lib -lmpi\n')
+    mpicc.write_text('#!/bin/sh\necho gcc -I"${I_MPI_ROOT:-NOWHERE}/include" -I/no/such/place -L/lib -lmpi\n')
     mpicc.chmod(0o755)
     script = tmp_path / "look.cmake"
     script.write_text(f"include({INCLUDE})\npse_find_mpi_include(found)\nmessage(STATUS ${{found}})\n")
