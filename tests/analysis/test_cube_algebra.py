@@ -51,6 +51,16 @@ def test_call_paths_and_ranks_of_both_are_there():
     assert rows["program / other / MPI_Barrier"] == [0, 0, 5]
 
 
+@pytest.mark.parametrize(("place", "is_same"), [("ring.py:1:1", True), ("", False), ("main.py:7:1", False)])
+def test_a_program_whose_file_has_another_name_is_the_same(place, is_same):
+    cubes = []
+    for name in ("ring.py", "copy.py"):
+        cube = made([100, 100], [80, 20], between=name)
+        own = CallPath(0, "routine", name, place.replace("ring.py", name))
+        cubes.append(Cube((cube.call_paths[0], own, cube.call_paths[2]), cube.locations, cube.values))
+    assert (cube_difference(*cubes).values == {}) == is_same
+
+
 def test_a_mean_counts_what_a_cube_lacks_as_nothing():
     mean = cube_mean([made([100, 100], [80, 20]), made([60], [40], ranks=(1,))])
     assert mean.exclusive(WAIT)[2].tolist() == [40, 30]

@@ -2,12 +2,14 @@
 
 After F. Song, F. Wolf, N. Bhatia, J. Dongarra, S. Moore: An algebra for cross-experiment performance
 analysis, ICPP 2004.  Call paths of two cubes are the same if they and all call paths above them have the same
-kind and name; locations are the same if they have the same rank and thread, wherever they ran.
+kind and name, but for names of programs and of their own files; locations are the same if they have the same
+rank and thread, wherever they ran.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -117,18 +119,22 @@ class _Joined:
         self._paths: list[CallPath] = []
         self._locations: dict[tuple[int, int], Location] = {}
         known: dict[tuple[int, str, str], int] = {}
-        self._rows = [self._join(cube, known) for cube in cubes]
+        scripts = [_script(cube) for cube in cubes]
+        self._rows = [
+            self._join(cube, known, None if None in scripts else script)
+            for cube, script in zip(cubes, scripts, strict=True)
+        ]
         for cube in cubes:
             for location in cube.locations:
                 self._locations.setdefault((location.rank, location.thread), location)
         self._order = sorted(self._locations)
         self.shape = (len(self._paths), len(self._order))
 
-    def _join(self, cube: Cube, known: dict[tuple[int, str, str], int]) -> list[int]:
+    def _join(self, cube: Cube, known: dict[tuple[int, str, str], int], script: int | None) -> list[int]:
         rows: list[int] = []
-        for path in cube.call_paths:
+        for number, path in enumerate(cube.call_paths):
             parent = rows[path.parent] if path.parent >= 0 else -1
-            key = (parent, path.kind, path.name)
+            key = (parent, path.kind, "" if parent < 0 or number == script else path.name)
             if key not in known:
                 known[key] = len(self._paths)
                 self._paths.append(CallPath(parent, path.kind, path.name, path.place))
@@ -153,6 +159,16 @@ class _Joined:
         problems = tuple(f"{cube.title}: {problem}" for cube in self._cubes for problem in cube.problems)
         locations = tuple(self._locations[key] for key in self._order)
         return Cube(tuple(self._paths), locations, kept, title, problems)
+
+
+def _script(cube: Cube) -> int | None:
+    """The call path of the program's own file, if there is one: the program may be in another one later."""
+    found = [
+        number
+        for number, path in enumerate(cube.call_paths)
+        if path.parent == 0 and path.place and Path(path.place.partition(":")[0]).name == path.name
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def difference_text(old: Cube, new: Cube, top: int = 10) -> Iterator[str]:

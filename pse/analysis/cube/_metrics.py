@@ -83,13 +83,13 @@ _TIMES: tuple[Metric, ...] = (
     _metric(
         "mpi_lswo_different",
         "mpi_latesender_wo",
-        "from different sources",
+        "Wrong order, different sources",
         "The earlier message has another sender.",
     ),
     _metric(
         "mpi_lswo_same",
         "mpi_latesender_wo",
-        "from the same source",
+        "Wrong order, same source",
         "The earlier message has the same sender.",
     ),
     _metric(
