@@ -34,46 +34,56 @@ Start = Callable[[Mapping[str, str]], subprocess.Popen[str]]
 """Starts a job, with further variables."""
 _PLAIN = ("plain", "plain again")
 _TURNS = "PSE_BENCH_TURNS"
-"""The variable with the directory of the pipes, `turn-RANK`: a byte is a turn, their end is the job's."""
+"""The variable with the directory of the pipes: a byte in `turn-RANK` is a turn, its end is the job's; in
+`said` rank 0 writes a line when it is ready, and for each batch (a launcher may cut what ranks print)."""
+_WHAT = "a job that takes turns with others"
+_LOOK = 1.0
+"""Seconds between two looks whether a job still lives that says nothing."""
 
 
 class _Job:
-    """A job whose ranks wait for their turns; rank 0 prints a line when it is ready, and for each batch."""
+    """A job whose ranks wait for their turns."""
 
     def __init__(self, start: Start, ranks: int, directory: Path) -> None:
         directory.mkdir()
-        paths = [directory / f"turn-{rank}" for rank in range(ranks)]
-        for path in paths:
-            os.mkfifo(path)
-        self._pipes = [os.open(path, os.O_RDWR) for path in paths]  # That waits for no reader.
-        begin = time.perf_counter()
+        names = ["said", *(f"turn-{rank}" for rank in range(ranks))]
+        self._pipes: list[int] = []
+        for name in names:
+            os.mkfifo(directory / name)
+            self._pipes.append(os.open(directory / name, os.O_RDWR))  # That waits for no other end.
+        self._said = b""
+        self._begin = time.perf_counter()
         self._process = start({_TURNS: str(directory)})
+
+    def await_ready(self) -> None:
+        """Wait until all ranks wait for their first turn."""
         self._line()
-        self.took = time.perf_counter() - begin
+        self._took = time.perf_counter() - self._begin
 
     def turn(self) -> Mapping[str, float]:
         """Let it take a batch of steps; gives what rank 0 says of it."""
-        for pipe in self._pipes:
+        for pipe in self._pipes[1:]:
             os.write(pipe, b".")
         return self._line()
 
     def _line(self) -> Mapping[str, float]:
-        output = self._process.stdout
-        assert output is not None
-        ready, _, _ = select.select([output], [], [], TIME_LIMIT)
-        text = output.readline() if ready else ""
-        if not text:
-            finish("a job that takes turns with others", self._process)
-            raise RunError("a job that takes turns with others ended before its last turn")
-        found: Mapping[str, float] = json.loads(text)
+        said, latest = self._pipes[0], time.monotonic() + TIME_LIMIT
+        while b"\n" not in self._said:
+            if select.select([said], [], [], _LOOK)[0]:
+                self._said += os.read(said, 4096)
+            elif self._process.poll() is not None or time.monotonic() > latest:
+                finish(_WHAT, self._process)
+                raise RunError(f"{_WHAT} ended before its last turn")
+        line, _, self._said = self._said.partition(b"\n")
+        found: Mapping[str, float] = json.loads(line)
         return found
 
     def end(self) -> float:
         """Let it end; gives how long it took to start and to end, ms."""
         begin = time.perf_counter()
         self._close_pipes()
-        finish("a job that takes turns with others", self._process)
-        return 1e3 * (self.took + time.perf_counter() - begin)
+        finish(_WHAT, self._process)
+        return 1e3 * (self._took + time.perf_counter() - begin)
 
     def stop(self) -> None:
         """End it, if it goes on."""
@@ -114,6 +124,7 @@ class InterleavedJobs:
             for number, way in enumerate(self._shuffled()):
                 jobs[way] = _Job(self._ways[way], self._ranks, place / str(number))
                 stack.callback(jobs[way].stop)
+                jobs[way].await_ready()
             rounds = [{way: jobs[way].turn() for way in self._shuffled()} for _ in range(self._turns)]
             self._ends.append({way: job.end() for way, job in jobs.items()})
         self._sets.append(rounds)
