@@ -415,8 +415,8 @@ WHOLE_FILES = [
     ),
     (
         'coven 1\nfrom "tools.c" import make\nprogram p { print(1) }',
-        'files of modules are imported by their names:  import "tools.c" as tools',
-        'coven 1\nimport "tools.c" as tools\nprogram p { print(1) }',
+        'a file of modules is imported by its name:  import "tools.c" { make }',
+        'coven 1\nimport "tools.c" { make }\nprogram p { print(1) }',
     ),
     (
         "coven 1\nparam N = 4\nprogram p { print(N) }",

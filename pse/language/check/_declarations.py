@@ -123,6 +123,8 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
         _unimported(context, item, module)
     if file is not None and item.alias is None and item.names is None and item.path != STANDARD:
         alias = re.sub(r"\W", "_", PurePath(item.path).stem)
+        meant = AliasEntity(alias, modules, item.path, file.language, item.span)
+        context.globals.names.setdefault(alias, meant)  # Calls by it are no mistakes of their own.
         help = f'write:  import "{item.path}" as {alias}   or:  import "{item.path}" {{ module }}'
         context.report(
             error_at(

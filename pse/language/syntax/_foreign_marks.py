@@ -14,7 +14,7 @@ from pse.language.syntax._foreign_names import FOREIGN_TYPES
 from pse.language.syntax._words import CHOICE
 
 _STRAY = "remove it; it is allowed only in strings and comments"
-_COMMENT = "comments begin with `//` or `#` and end with the line"
+COMMENT = "comments begin with `//` or `#` and end with the line"
 _QUOTES = "'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb"
 _ARROW = "the outputs of a call stand after an arrow of two characters:  ->"
 _MARKS = {
@@ -50,7 +50,7 @@ def mark_help(token: Token, before: Token | None, after: Sequence[Token]) -> str
         return _quoted(after)
     first = before is None or before.line != token.line
     if token == "!" and first:
-        return _COMMENT
+        return COMMENT
     if token.startswith("\u2014") and after and after[0].type == "MORETHAN":
         return _ARROW
     hint = next((text for mark, text in _MARKS.items() if token.startswith(mark)), None)
@@ -66,10 +66,10 @@ def _quoted(after: Sequence[Token]) -> str:
 def comment_help(token: Token, after: Sequence[Token]) -> str | None:
     """Recognise a comment of another language where a statement may begin."""
     if token.type == "SLASH":
-        return _COMMENT
+        return COMMENT
     mark = next((mark for mark in _COMMENT_MARKS if mark[0] == token), None)
     twice = bool(after) and after[0] == token and after[0].column == end_of(token)
-    return _COMMENT if mark is not None and (len(mark) == 1 or twice) else None
+    return COMMENT if mark is not None and (len(mark) == 1 or twice) else None
 
 
 def number_help(word: str) -> str:

@@ -69,9 +69,16 @@ FOREIGN_FUNCTIONS = {
 
 _COLLECTIVE = "remove it: calls wait for what they read; modules communicate by a `comm` of their own"
 _DISTRIBUTION = "a distribution begins with `@`:  @ {}"
+_MESSAGE = "remove it: who reads a tag gets it from its call; modules send messages by `pse.partition`"
+_ALL_TO_ALL = "inside PARALLEL, pieces change hands by:  redistribute(x) -> y @ block(1)"
+_REDUCTION = "what partitions give is combined behind the call that makes it:  … -> own reduce total(sum)"
 FOREIGN_MODULES = {
     **dict.fromkeys(("exit", "stop", "quit", "abort"), "remove it: a program ends behind its last statement"),
     **dict.fromkeys(("barrier", "Barrier", "wait", "sync"), _COLLECTIVE),
+    **dict.fromkeys(("bcast", "broadcast", "allgather"), "did you mean `replicate`?"),
+    **dict.fromkeys(("allreduce", "all_reduce", "reduction"), _REDUCTION),
+    **dict.fromkeys(("alltoall", "all_to_all"), _ALL_TO_ALL),
+    **dict.fromkeys(("send", "isend", "recv", "irecv", "receive", "sendrecv"), _MESSAGE),
     **dict.fromkeys(("writeln", "write", "puts", "echo", "disp", "display"), "did you mean `print`?"),
     **dict.fromkeys(("time", "clock", "sleep"), "remove it: `pse run` says where time goes"),
     **dict.fromkeys(("allocate", "malloc", "zeros"), _ARRAY),

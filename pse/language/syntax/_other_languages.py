@@ -12,6 +12,7 @@ from typing import NamedTuple
 from lark import Token
 
 from pse.language.syntax._foreign_marks import (
+    COMMENT,
     comment_help,
     end_of,
     mark_help,
@@ -23,6 +24,7 @@ from pse.language.syntax._foreign_marks import (
 from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES, TYPES
 from pse.language.syntax._lexer import ARITHMETIC
 from pse.language.syntax._words import CHOICE
+from pse.language.types._types import Pattern
 from pse.text import list_text
 
 _VALUE = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NAME"}
@@ -58,6 +60,7 @@ _FIRST_WORDS = {
 """Words that begin a statement in other languages."""
 _FUNCTIONS = ("def", "func", "function", "fn", "fun", "proc", "procedure", "subroutine", "sub")
 _PRINTS = ("print", "write", "echo", "puts", "println", "printf", "display")
+_OPERATIONS = {"+": "sum", "*": "prod", "<": "min", ">": "max", "and": "all", "or": "any"}
 _DECLARES = ("LET", "Let", "VAR", "const", "auto", "config", "static", "final", "val", "mut")
 
 
@@ -142,6 +145,8 @@ def _first_word(m: Mistake) -> str | None:
     begins = m.accepted >= {"LET", "PARALLEL"} or m.accepted >= {"PARAM", "PROGRAM"}
     if begins and m.statement[:1] == [m.token] and (comment := comment_help(m.token, m.after)):
         return comment
+    if begins and m.statement[:1] == [m.token] and _is_docstring(m):
+        return COMMENT
     if begins and m.statement[:1] == [m.token] and m.token.type in _VALUE - {"NAME"}:
         return f"a value alone is no statement:  print({text_of(until(m.statement, *_EDGES))})"
     if not m.statement or m.statement[0].type != "NAME":
@@ -153,9 +158,28 @@ def _first_word(m: Mistake) -> str | None:
         return _FUNCTION.format(second)
     if second == "main":
         return _FIRST_WORDS["main"]
+    if first == "from" and "import" in m.statement[2:]:
+        return _from_import(m.statement)
     if first in _FIRST_WORDS:
         return _FIRST_WORDS[first]
     return _return(m) or _print(m) or _do(m)
+
+
+def _is_docstring(m: Mistake) -> bool:
+    """Whether a string stands alone: above the program, or between three quotes."""
+    thrice = m.token == '""' and [one.type for one in m.after[:1]] == ["STRING"]
+    return m.token.type == "STRING" and (thrice or "LET" not in m.accepted)
+
+
+def _from_import(statement: Sequence[Token]) -> str:
+    """`from tools import make, use`."""
+    place = [str(one) for one in statement].index("import")
+    file = "".join(statement[1:place]).strip(".").replace(".", "/") + ".py"
+    if statement[1].type == "STRING":
+        file = statement[1][1:-1]
+    names = text_of([one for one in statement[place + 1 :] if one.type in ("NAME", "COMMA", "AS")])
+    used = f"{{ {names} }}" if names else f"as {file.rpartition('/')[2].partition('.')[0]}"
+    return f'a file of modules is imported by its name:  import "{file}" {used}'
 
 
 def _return(m: Mistake) -> str | None:
@@ -241,7 +265,7 @@ def _clause(m: Mistake) -> str | None:
 
 def _block(m: Mistake) -> str | None:
     """`if a > b then {`, `while a > b do`, `PARALLEL (P) {`, `PARALLEL for …`, `program p() {`."""
-    if "LBRACE" not in m.accepted:
+    if "LBRACE" not in m.accepted and m.line[-1].type != "OVER":
         return None
     if m.token in ("then", "do"):
         if m.after and m.after[0].type == "LBRACE":
@@ -252,6 +276,9 @@ def _block(m: Mistake) -> str | None:
         return f"write it as one word:  inflight {text_of(until(m.after[1:], *_EDGES))}"
     if m.token.type == "SEMICOLON" and m.after and m.after[0].type == "LBRACE":
         return "a block follows its head at once: remove the `;`"
+    if m.line[-1].type in ("PARALLEL", "OVER") and m.token.type == "INT":
+        declared = f"partition P = {m.token}"
+        return f"name the pieces above the program:  {declared}   and here:  PARALLEL over P {{ … }}"
     if m.line[-1].type == "PARALLEL" and "LBRACE" in [one.type for one in m.after[:3]]:
         names = [one for one in (m.token, *m.after[:1]) if one.type == "NAME"]
         return f"a partition stands behind `over`:  PARALLEL over {names[0]} {{ … }}" if names else None
@@ -397,13 +424,17 @@ def _call(m: Mistake) -> str | None:
         return f"outputs are names only; what they are is declared before:  var {before}[{shape}] {name}"
     if token.type == "LSQB" and "AT" in m.kinds[-2:]:
         return f"axes stand in parentheses:  @ {before}({text_of(until(after, 'RSQB'))})"
+    if token.type == "EQUAL" and m.kinds[-4:] == ["AT", "NAME", "LPAR", "NAME"]:
+        return f"axes are numbers without names:  @ {m.line[-3]}({text_of(until(after, 'RPAR'))})"
+    if m.kinds[-3:] == ["REDUCE", "NAME", "LPAR"] and token.type != "RPAR":
+        return f"an operation is written as a word:  reduce {m.line[-2]}({_OPERATIONS.get(token, 'sum')})"
     return _label(m)
 
 
 def _label(m: Mistake) -> str | None:
     """`thread A num(1)`, `thread.A num(1)`, `thread_A thread_B num(1)`, `@thread_A num(1)`, `print` alone."""
     token, after = m.token, m.after
-    if token.type == "AT" and "LET" in m.accepted and len(after) > 1:
+    if token.type == "AT" and "LET" in m.accepted and len(after) > 1 and "VAR" not in m.kinds:
         return f"a thread's label has no `@`:  {text_of(after)}"
     if token.type == "NAME" and after and after[0].type == "LPAR" and "LPAR" in m.accepted:
         parts = [one for one in m.line[-3:] if one.type != "DOT"][-2:]
@@ -411,6 +442,8 @@ def _label(m: Mistake) -> str | None:
             return f"a label is one word:  {'_'.join(parts)} {token}(…)"
         if [one.type for one in parts] == ["NAME", "NAME"] and parts[1].line == token.line:
             return f"a call has one label:  {parts[1]} {token}(…)"
+    if m.kinds[-2:] == ["NAME", "NAME"] and m.line[-2] in ("on", "at", "by") and "RPAR" in m.kinds:
+        return f"a label stands before its call:  {m.line[-1]} {text_of(m.line[:-2])}"
     alone = len(m.statement) == 1 and token.line != m.line[-1].line and m.kinds[-1] == "NAME"
     if alone and m.accepted >= {"LPAR", "DOT", "EQUAL", "NAME"}:
         return f"a call has parentheses, with inputs or without:  {m.line[-1]}()"
@@ -437,9 +470,14 @@ def _declaration(m: Mistake) -> str | None:
     if token.line != line[-1].line and kinds[-2:] == ["VAR", "NAME"]:
         return f"a variable is declared with its type:  var i64 {line[-1]} = 0"
     if token.type == "EQUAL" and kinds[-2:] == ["VAR", "NAME"]:
-        return f"a variable is declared with its type:  var {_type_of(after)} {line[-1]} = {value or '0'}"
+        return f"a variable is declared with its type:  var {_typed(line[-1], after)}"
     if token.type == "EQUAL" and kinds[-2:] == ["PARAM", "NAME"]:
-        return f"a parameter is declared with its type:  param {_type_of(after)} {line[-1]} = {value or '0'}"
+        return f"a parameter is declared with its type:  param {_typed(line[-1], after)}"
+    if token.type == "AT" and "VAR" in kinds and kinds[-2:] == ["RSQB", "NAME"]:
+        type = text_of(line[len(kinds) - kinds[::-1].index("VAR") : -1])
+        given = text_of(until(after, "EQUAL", *_EDGES))
+        where = given if after[:1] and after[0] in [pattern.value for pattern in Pattern] else "block(0)"
+        return f"the distribution stands before the name:  var {type} @ {where} {line[-1]}"
     if token.type == "NAME" and kinds[-2:] == ["LET", "NAME"] and after[:1] == ["="]:
         return f"a `let` has the type of its value:  let {token} = {text_of(until(after[1:], *_EDGES))}"
     if token.type == "COMMA" and kinds[-2:] == ["LET", "NAME"]:
@@ -453,11 +491,11 @@ def _item(m: Mistake) -> str | None:
     """`const N = 4` and `int N = 4` in the file, `partition P(4)`, `program "p"`, `segment f(x)`, `a t`."""
     kinds, token, after = m.kinds, m.token, m.after
     words = [one for one in m.statement if one.type == "NAME"]
-    if {"PARAM", "PROGRAM"} <= m.accepted and "EQUAL" in (types := [one.type for one in m.statement]):
+    types = [one.type for one in m.statement]
+    if {"PARAM", "PROGRAM"} <= m.accepted and "EQUAL" in types and types[0] == "NAME":
         place = types.index("EQUAL")
-        name, value = m.statement[place - 1], m.statement[place + 1 :]
-        declared = f"param {_type_of(value)} {name} = {text_of(value) or '0'}"
-        return f"what the whole file knows is a parameter:  {declared}"
+        declared = _typed(m.statement[place - 1], m.statement[place + 1 :])
+        return f"what the whole file knows is a parameter:  param {declared}"
     if "AS" in m.accepted and kinds[-2:] == ["IMPORT", "STRING"] and token.type == "NAME" and words:
         return f"a file's name in the program stands behind `as`:  import {m.line[-1]} as {words[-1]}"
     if kinds[-2:] == ["PARTITION", "NAME"] and token.type == "LPAR":
@@ -471,6 +509,25 @@ def _item(m: Mistake) -> str | None:
     if "SEGMENT" in kinds and kinds[-1:] == ["ARROW"] and token.type == "NAME":
         named = text_of(until([token, *after], "LBRACE")).strip()
         return f"outputs of a segment stand in parentheses:  -> ({named if ' ' in named else named + ' b'})"
+    return _list_in_item(m)
+
+
+def _list_in_item(m: Mistake) -> str | None:
+    """`param i64 N = 4, M = 3`, `partition P = 2 x 2`, `threads A B`, `import "tools.c" { * }`."""
+    kinds, token, after = m.kinds, m.token, m.after
+    if kinds[:2] == ["PARAM", "NAME"] and token.type == "COMMA":
+        rest = " ".join([m.line[1], text_of(after)])
+        return f"one `param` declares one parameter:  {text_of(m.line)}   param {rest}"
+    if kinds[:3] == ["PARTITION", "NAME", "EQUAL"] and token in ("x", "X", "by", ",") and after:
+        sides = f"{text_of(m.line[3:])}, {text_of(after)}"
+        number = sides.replace(",", " *")
+        return f"a grid stands behind the number:  partition {m.line[1]} = {number} as grid({sides})"
+    if kinds[:1] == ["THREADS"] and token.type == "NAME":
+        names = [one for one in (*m.line[1:], token, *after) if one.type == "NAME"]
+        return f"labels have commas between them:  threads {', '.join(names)}"
+    if kinds[-3:] == ["IMPORT", "STRING", "LBRACE"] and token.type == "STAR":
+        name = re.sub(r"\W", "_", m.line[-2][1:-1].rpartition("/")[2].partition(".")[0])
+        return f"name the file, then its modules are called by that name:  import {m.line[-2]} as {name}"
     return None
 
 
@@ -532,20 +589,41 @@ def _assignment(m: Mistake) -> str | None:
 
 
 def _string(m: Mistake) -> str | None:
-    """`f"n = {N}"`, `r"a"`, three quotes."""
+    """`f"n = {N}"`, `r"a"`, three quotes, `"n = {}".format(N)`."""
+    before = m.line[-1]
+    if m.token.type == "DOT" and before.type == "STRING" and m.after[:1] == ["format"]:
+        values = [text_of(list(one)) for one in _separated(until(m.after[2:], "RPAR"))]
+        return _joined(re.split(r"\{[^{}]*\}", before[1:-1]), values)
     if m.token.type != "STRING":
         return None
-    before = m.line[-1]
     joined = end_of(before) == m.token.column
     if joined and before in ("f", "F"):
         parts = re.split(r"\{([^{}:!]+)[^{}]*\}", m.token[1:-1])
-        shown = [part if place % 2 else f'"{part}"' for place, part in enumerate(parts) if part]
-        return f"texts and values are joined by `+`:  {' + '.join(shown)}"
+        return _joined(parts[::2], parts[1::2])
     if joined and before.type == "NAME" and len(before) <= 2:
         return f"remove the `{before}` before the string"
     if joined and before.type == "STRING":
         return "a string has one quote on each side"
     return None
+
+
+def _separated(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Part tokens where commas stand."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.type == "COMMA":
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def _joined(texts: Sequence[str], values: Sequence[str]) -> str:
+    """Write texts and the values between them as one string."""
+    shown = [f'"{texts[0]}"']
+    for place, value in enumerate(values, 1):
+        shown += [value, f'"{texts[place]}"' if place < len(texts) else ""]
+    return f"texts and values are joined by `+`:  {' + '.join(one for one in shown if one.strip(chr(34)))}"
 
 
 def _marks(m: Mistake) -> str | None:
@@ -554,9 +632,12 @@ def _marks(m: Mistake) -> str | None:
     return split_number(m.token, before, m.after) or operator_help(m.token, m.line, m.after)
 
 
-def _type_of(value: Sequence[Token]) -> str:
-    """Guess the type of a value from its first token."""
-    return _LITERALS.get(value[0].type, "i64") if value else "i64"
+def _typed(name: str, value: Sequence[Token]) -> str:
+    """Write a declaration with the type that the value shows by its first token; `True` is true."""
+    given = until(value, *_EDGES)
+    spelled = {"True": "true", "False": "false", "None": "0", "null": "0"}.get(given[0]) if given else "0"
+    type = "bool" if spelled in ("true", "false") else _LITERALS.get(given[0].type, "i64") if given else "i64"
+    return f"{type} {name} = {spelled or text_of(given)}"
 
 
 _RULES: tuple[Callable[[Mistake], str | None], ...] = (

@@ -144,7 +144,7 @@ def _hint(
     for near in (token, before):
         if near is not None and near.type == "NAME" and (meant := _near_keyword(near)):
             return f"did you mean `{meant}`?"
-    if token.type in {"NAME", "VAR", "FOR", "WHILE", "IF", *_STATEMENT} and set(accepted) >= _ITEM:
+    if token.type in {"NAME", "VAR", "FOR", "WHILE", "IF", "LBRACE", *_STATEMENT} and set(accepted) >= _ITEM:
         return "statements belong inside `program name { … }`"
     if found := _habit(token, before, accepted):
         return found
@@ -235,8 +235,10 @@ def _type_of(ahead: Sequence[Token]) -> str:
 
 def _habit(token: Token, before: Token | None, accepted: Collection[str]) -> str | None:
     """Recognise what other languages write."""
+    from pse.language.syntax._foreign_marks import COMMENT  # Ranks have no use for it.
+
     if token.type == "SLASH":
-        return "comments begin with `//` or `#` and end with the line"
+        return COMMENT
     if token.type in ("LSQB", "DOT") and set(accepted) == {"EQUAL", "NAME"} and before is not None:
         return f"for one thread, write its label after the option:  {before} thread_B = …"
     if token.type == "LSQB":

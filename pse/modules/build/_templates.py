@@ -227,9 +227,8 @@ def create_module_file(path: str, language: str) -> Path:
     target = target.with_suffix(ending)
     name = target.stem
     if not (name.isidentifier() and name.isascii()):
-        raise UsageError(
-            f"`{name}` can't be the name of a module", help="use letters, digits and underscores"
-        )
+        help = "use letters, digits and underscores, and no digit at first"
+        raise UsageError(f"`{name}` can't be the name of a module", help=help)
     if name in RESERVED or keyword.iskeyword(name):
         owner = "Python" if name not in RESERVED else "the language of programs"
         raise UsageError(f"`{name}` is a reserved word of {owner}", help="choose another name for the module")
