@@ -14,6 +14,10 @@ DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Why a file can't grow: the numbers of an `OSError`."""
 
 
+LIMITS_HELP: Final = "look at the limits of this shell (ulimit -a) and of its cgroup"
+"""What to do where the system refuses memory that processes share."""
+
+
 class PseError(Exception):
     """Any failure that pse knows by name.
 

@@ -6,6 +6,7 @@ import os
 from libc.stdint cimport uint32_t, uint64_t
 
 from pse._abi.channel import RankSlot, SiteStatistics
+from pse.errors import LIMITS_HELP, RunError
 
 cdef extern from *:
     """
@@ -66,7 +67,8 @@ cdef class Board:
         cdef Board board = Board()
         cdef int code = pse_board_create(&board.board, size)
         if code != 0:
-            raise OSError(-code, f"cannot make the node's board: {os.strerror(-code)}")
+            what = "the memory by which ranks tell what they do can't be made"
+            raise RunError(f"{what}: {os.strerror(-code)}", help=LIMITS_HELP)
         board.ranks, board.sites = ranks, sites
         return board
 

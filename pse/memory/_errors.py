@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pse._abi.memory import ARENA_TEXTS, ArenaCode
-from pse.errors import RunError
+from pse.errors import LIMITS_HELP, RunError
 from pse.text import size_text
 
 
@@ -70,9 +70,7 @@ def allocation_error(code: int, asked: int, in_use: int, capacity: int, errno: i
 
 def system_error(errno: int, what: str) -> ArenaSystemError:
     """The exception for a failed system call."""
-    error = ArenaSystemError(
-        f"{what}: {os.strerror(errno)}", help="look at the limits of this shell (ulimit -a) and of its cgroup"
-    )
+    error = ArenaSystemError(f"{what}: {os.strerror(errno)}", help=LIMITS_HELP)
     error.errno = errno
     return error
 

@@ -210,6 +210,17 @@ def test_a_host_that_cannot_be_reached_is_named():
     assert "[mpiexec@" not in job.err
 
 
+def test_a_limit_of_the_shell_is_not_told_as_a_full_disk(tmp_path):
+    (tmp_path / "small.coven").write_text('coven 1\nprogram small { print("there") }\n')
+    words = "the memory by which ranks tell what they do can't be made: File too large"
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *pse_run(str(tmp_path / "small.coven"))]
+    done = run(limited, PYTHONDONTWRITEBYTECODE="1", PSE_CACHE=str(tmp_path))
+    assert (done.code, done.out) == (3, "")
+    assert (
+        done.err == f"error: {words}\nhelp: look at the limits of this shell (ulimit -a) and of its cgroup\n"
+    )
+
+
 def test_options_of_the_command_line_win():
     shared = json.loads(run(launched("--report", "json")).out)
     through_mpi = json.loads(run(launched("--report", "json", "-o", "shared_memory=off")).out)
