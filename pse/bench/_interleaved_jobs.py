@@ -73,7 +73,10 @@ class _Job:
                 self._said += os.read(said, 4096)
             elif self._process.poll() is not None or time.monotonic() > latest:
                 finish(_WHAT, self._process)
-                raise RunError(f"{_WHAT} ended before its last turn")
+                raise RunError(
+                    f"{_WHAT} ended before its last turn",
+                    help="run `pse doctor`: it looks for what is missing here",
+                )
         line, _, self._said = self._said.partition(b"\n")
         found: Mapping[str, float] = json.loads(line)
         return found
