@@ -147,7 +147,7 @@ def messages(
 ) -> None:
     """Say how much went from where to where, how fast at best, and how soon at best.
 
-    Collective operations are no messages: pse analyze shows their time and bytes.
+    Collective operations are not messages: pse analyze shows their time and bytes.
     """
     if output is not None:
         choose_format(output)

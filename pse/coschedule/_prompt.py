@@ -111,7 +111,7 @@ class Prompt(cmd.Cmd):
     stepper : Stepper
         The job.
     commands : sequence of str, optional
-        What to do instead of asking a person, or the standard input if that is no terminal.
+        What to do instead of asking a person, or the standard input if that is not a terminal.
 
     See Also
     --------

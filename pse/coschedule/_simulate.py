@@ -191,7 +191,7 @@ def simulate(
     Parameters
     ----------
     workload : {"barrier", "sage", "sweep"}
-        A barrier every 1.9 ms; SAGE-like: compute 4 ms, exchange 64 KiB with both neighbors, a reduction;
+        A barrier every 1.9 ms; SAGE-like: compute 4 ms, exchange 64 KiB with both neighbours, a reduction;
         SWEEP3D-like: wavefronts over a grid, 3.5 ms for a block, blocking.
     nodes : int
         How many nodes.

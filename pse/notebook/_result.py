@@ -13,7 +13,15 @@ from pse.analysis import Cube, analyze
 from pse.notebook._diagnostics import Diagnostics
 from pse.notebook._display import show_cubes, show_figures
 from pse.notebook._errors import NotebookError, needed, translated
-from pse.runtime.status import SITE_HEAD, THREAD_HEAD, Report, format_report, site_rows, thread_rows
+from pse.runtime.status import (
+    SITE_HEAD,
+    THREAD_HEAD,
+    Report,
+    figure_rows,
+    format_report,
+    site_rows,
+    thread_rows,
+)
 from pse.text import list_text
 from pse.trace import Selection, Trace, TraceError, open as open_trace
 
@@ -35,7 +43,7 @@ class Result:
         How many it ran on.
     params : mapping of str to str
         The values that were given to parameters.
-    report : pse.runtime.status._report.Report
+    report : pse.runtime.status.Report
         Where the time went: ``report.wall_seconds``, ``report.sites``, ``report.threads``,
         ``report.figures``.
     output : str
@@ -168,8 +176,7 @@ def _html(headline: str, report: Report) -> str:
     parts = [f"<b>{html.escape(headline)}</b>", _table(SITE_HEAD, site_rows(report), 3)]
     parts.append(_table(THREAD_HEAD, thread_rows(report), 1))
     if report.figures:
-        figures = [(name, f"{value:.6g}") for name, value in report.figures.items()]
-        parts.append(_table(("reported", "value"), figures, 1))
+        parts.append(_table(("reported", "value"), figure_rows(report), 1))
     return "".join(parts)
 
 

@@ -74,7 +74,7 @@ def solve_liveness(
     tags : mapping
         The program's, by name.
     exits : iterable of Exit
-        What is handed over where loops end; `exits.analyse_run` finds out.
+        What is handed over where loops end; `analyse_run_liveness` finds out.
     together : bool
         Whether every thread follows the loops of the program itself, even those it needs nothing of, so that
         all are at the same point whenever one of them comes back to its head.

@@ -386,7 +386,7 @@ class Meetings:
         self.ranks, self.lock = ranks, threading.Lock()
         self.sums: dict[int, np.ndarray] = {}
         self.there: Counter[int] = Counter()
-        self.parcels: dict[tuple[int, int], deque[tuple[bytes, list[np.ndarray]]]] = defaultdict(deque)
+        self.under_way: dict[tuple[int, int], deque[tuple[bytes, list[np.ndarray]]]] = defaultdict(deque)
 
     def come(self, meeting: int, numbers: Sequence[int]) -> None:
         """Be there."""
@@ -412,10 +412,10 @@ class Peers:
         self.add([])
 
     def send(self, rank: int, head: bytes, arrays: Sequence[np.ndarray]) -> None:
-        self.meetings.parcels[self.rank.rank, rank].append((head, [array.copy() for array in arrays]))
+        self.meetings.under_way[self.rank.rank, rank].append((head, [array.copy() for array in arrays]))
 
     def receive(self, rank: int, room: Callable[[bytes], Sequence[np.ndarray]]) -> None:
-        mine = self.meetings.parcels[rank, self.rank.rank]
+        mine = self.meetings.under_way[rank, self.rank.rank]
         self.rank.wait_until(lambda: bool(mine))
         head, arrays = mine.popleft()
         for target, array in zip(room(head), arrays, strict=True):

@@ -1,7 +1,7 @@
 """Advice: what to change in a program, why, and what it is going to bring.
 
-`advise` puts the room together: `measured` costs, the `model` of the run as a check of itself, a `proposal`,
-`reasons`, a `prediction`, the text from `rewriting`.  The same is ``pse advise`` on the command line.
+`advise` puts the room together: measured costs, the model of the run as a check of itself, a proposal with
+its reasons, a prediction, the changed text.  The same is ``pse advise`` on the command line.
 """
 
 from __future__ import annotations

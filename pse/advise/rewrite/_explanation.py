@@ -14,7 +14,7 @@ from pse.language.check import For
 from pse.text import list_text, share_text, time_text
 
 TRUSTED = 0.3
-"""A model that is off by more is no ground for a proposal, unless that brings much more."""
+"""A model that is off by more is not a reason for a proposal, unless that brings much more."""
 TELLING = 0.01
 """Of two assignments, one that is better by less than this part of the run time isn't."""
 BUSY = 0.9

@@ -28,7 +28,7 @@ LATE = ((0.0, False), (64e3, False), (256e3, False))
 EAGER = tuple((slack, True) for slack in (256e3, 1e6, 1.5e6, 2e6, 3e6, 4e6, 6e6, 16e6, float("inf")))
 """Bytes that the system moves while ranks are in calls, from the beginning or not: the best fit is taken."""
 ALIKE = 0.05
-"""Fits that differ by less than this part of the run time are equally good: one run is no more exact."""
+"""Fits that differ by less than this part of the run time are equally good: one run is not more exact."""
 
 
 class Model:

@@ -18,7 +18,7 @@ def between_metahosts(sender: Array, receiver: Array) -> Array:
     Parameters
     ----------
     sender, receiver : array of uint32, shape (messages,)
-        M_send and M_recv; NONE: not known, which is no other metahost.
+        M_send and M_recv; NONE: not known, which does not count as another metahost.
 
     Returns
     -------

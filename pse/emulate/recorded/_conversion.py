@@ -24,7 +24,7 @@ from pse.trace.query import lost_ranks, mpi_messages
 from pse.trace.store import without_events
 
 SHORTEST = 100
-"""ns: what is shorter is no computing."""
+"""ns: what is shorter does not count as computing."""
 DESCRIPTOR_BYTES = 64
 _TAGS = 32768
 

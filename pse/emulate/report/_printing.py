@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def report_console() -> Console:
-    """Give the console of standard output; what is no terminal has room for whole tables.
+    """Give the console of standard output; anything but a terminal has room for whole tables.
 
     Returns
     -------

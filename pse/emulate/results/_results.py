@@ -283,7 +283,7 @@ def _problem(tables: Sequence[NDArray[Any]], metadata: Mapping[str, Any]) -> str
             return f"{name} of the metadata is not a list of objects with the key {known}"
     for one in metadata.get("settings", []):
         if not isinstance(one["parts"], list) or not all(map(_is_part, one["parts"])):
-            return "settings of the metadata have parts that are no application with size and load"
+            return "settings of the metadata have parts that are not an application with size and load"
     for name, table in zip(("cycles", "exchanges"), tables, strict=True):
         if table.ndim != 1:
             return f"{name}.npy has {table.ndim} dimensions instead of one"

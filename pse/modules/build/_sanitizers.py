@@ -18,7 +18,7 @@ SANITIZERS: Final = {"address": "libasan.so", "undefined": "libubsan.so"}
 """The runtime library of each sanitizer that modules can be built with."""
 
 _ENDS: Final = "abort_on_error=1:halt_on_error=1"
-# Crashes are reported by the rank's own handler; what Python never frees is no leak of a module.
+# Crashes are reported by the rank's own handler; what Python never frees is not a leak of a module.
 _ADDRESS: Final = (
     f"{_ENDS}:detect_leaks=0:use_sigaltstack=0:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0"
     ":handle_sigill=0:print_legend=0:malloc_context_size=6"

@@ -73,8 +73,8 @@ def scan(text: str, language: str, path: str) -> list[Directive]:
     Returns
     -------
     list of Directive
-        In the order of the file; lines with the mark that don't say `coven` are no directives of ours, except
-        directly below one, where they continue it.
+        In the order of the file; lines with the mark that don't say `coven` are none of ours, except directly
+        below one, where they continue it.
     """
     # Formatters of Python put a space after the comment's sign, so `# @ coven` counts too.
     sign = re.escape(DIRECTIVE_MARKS[language].rstrip("@"))
@@ -139,7 +139,7 @@ def problems(directives: list[Directive]) -> Iterator[tuple[Directive, str, str]
 
 
 def _wrong_flags(directive: Directive) -> Iterator[tuple[Directive, str, str]]:
-    """Yield a `flags` directive that can't be read, or whose first word is no flag; others may be values."""
+    """Yield a `flags` directive that can't be read, or whose first word isn't one; others may be values."""
     try:
         first = next(iter(shlex.split(directive.text)), "-")
     except ValueError as error:

@@ -1,7 +1,7 @@
 """Checkpoints while a program runs: at some pauses all ranks write down what they hold.
 
 All meet at some of them, so that no rank gets further ahead of the others than that. The first rank decides
-which (`checkpoint_schedule`), tells the others there, and writes the manifest once every rank's file is
+which (`pse.runtime.checkpoint`), tells the others there, and writes the manifest once every rank's file is
 complete. Nobody waits by spinning, and messages of other nodes are served meanwhile. While an `inflight` loop
 runs that began at a checkpoint, a thread of the first rank reads from the board how many of its iterations
 are complete everywhere and keeps the manifest up to date.

@@ -2,9 +2,9 @@
 
 Every rank walks the whole program's control flow as far as it takes part in it, executes its own call
 sites, and expects what others define for it: an endpoint projection, as known from choreographic
-programming (Carbone and Montesi, "Deadlock-freedom-by-design", POPL 2013). `calls` lowers call sites,
-`graph` says who reads what. A rejected design is a central scheduler: with replicated control flow nobody
-sends control messages at all.
+programming (Carbone and Montesi, "Deadlock-freedom-by-design", POPL 2013). `CallLowering` lowers
+call sites, `pse.program` says who reads what. A rejected design is a central scheduler: with replicated
+control flow nobody sends control messages at all.
 """
 
 from __future__ import annotations

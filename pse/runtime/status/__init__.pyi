@@ -8,6 +8,7 @@ from ._report import Report as Report
 from ._report_text import (
     SITE_HEAD as SITE_HEAD,
     THREAD_HEAD as THREAD_HEAD,
+    figure_rows as figure_rows,
     format_report as format_report,
     site_rows as site_rows,
     thread_rows as thread_rows,

@@ -109,6 +109,26 @@ def thread_rows(report: Report) -> list[tuple[str, ...]]:
     ]
 
 
+def figure_rows(report: Report) -> list[tuple[str, str]]:
+    """Write the figures that modules reported.
+
+    Parameters
+    ----------
+    report : Report
+        What the run was like.
+
+    Returns
+    -------
+    list of (str, str)
+        Name and value of each.
+
+    See Also
+    --------
+    site_rows, thread_rows
+    """
+    return [(name, f"{value:.6g}") for name, value in report.figures.items()]
+
+
 def _summary(report: Report) -> list[str]:
     rows = [
         ("handed over by descriptor", size_text(report.described_bytes)),
@@ -120,7 +140,7 @@ def _summary(report: Report) -> list[str]:
         *([("partitions moved", moves_text(report.moves))] if report.moves else []),
         *([("cores of ranks", core_users_text(report.cores))] if len(set(report.cores)) > 1 else []),
         *([("threads folded", _folded_text(report.folded))] if report.folded else []),
-        *((name, f"{value:.6g}") for name, value in report.figures.items()),
+        *figure_rows(report),
     ]
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {value}" for name, value in rows]

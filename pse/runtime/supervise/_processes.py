@@ -68,7 +68,7 @@ class StdoutHangup:
 
     @classmethod
     def open(cls, process: RankProcess) -> StdoutHangup | None:
-        """Open it; None if the rank's standard output is no pipe, or the rank is dead already."""
+        """Open it; None if the rank's standard output is not a pipe, or the rank is dead already."""
         path = f"/proc/{process.pid}/fd/1"
         with contextlib.suppress(OSError):
             if stat.S_ISFIFO(os.stat(path).st_mode):

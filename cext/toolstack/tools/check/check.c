@@ -50,7 +50,7 @@ static void handle_notice(const struct check_notice *notice, int from)
     struct check_communicator *comm =
         names_communicator(notice) ? pse_check_communicator_by_id(notice->communicator) : NULL;
     if (names_communicator(notice) && !comm)
-        pse_check_keep_early(notice);
+        pse_check_postpone_notice(notice);
     else if (notice->kind == NOTICE_SEND)
         handle_send(notice);
     else if (notice->kind == NOTICE_WITHDRAWN)

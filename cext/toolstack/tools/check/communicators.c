@@ -18,7 +18,7 @@ struct coming_communicator {
 };
 
 static struct pse_handle_table communicators;
-static struct pending_notice *early_notices; /* for communicators that this rank hasn't finished making */
+static struct pending_notice *postponed_notices; /* for communicators that this rank hasn't finished making */
 static uint32_t communicator_count;
 
 void pse_check_append_notice(struct pending_notice **list, const struct check_notice *notice)
@@ -92,15 +92,15 @@ static bool find_members(MPI_Comm comm, struct check_communicator *made)
     return find_ranks(group, made->peer_count, &made->peers) && found;
 }
 
-void pse_check_keep_early(const struct check_notice *notice)
+void pse_check_postpone_notice(const struct check_notice *notice)
 {
-    pse_check_append_notice(&early_notices, notice);
+    pse_check_append_notice(&postponed_notices, notice);
 }
 
 /* Notices that came before their communicator was known here. */
-static void deliver_early(const struct check_communicator *made)
+static void deliver_postponed(const struct check_communicator *made)
 {
-    for (struct pending_notice **at = &early_notices; *at;) {
+    for (struct pending_notice **at = &postponed_notices; *at;) {
         struct check_notice notice = (*at)->notice;
         if (same_id(notice.communicator, made->id)) {
             pse_check_drop_notice(at);
@@ -144,7 +144,7 @@ void pse_check_communicator_made(MPI_Comm comm, const char *routine, const char 
         PMPI_Bcast(made->id, 2, MPI_UINT32_T, 0, all);
     if (all != comm)
         PMPI_Comm_free(&all);
-    deliver_early(made);
+    deliver_postponed(made);
 }
 
 struct coming_communicator *pse_check_communicator_comes(MPI_Comm *made, MPI_Comm parent)
@@ -162,7 +162,7 @@ void pse_check_communicator_came(struct coming_communicator *coming, const char 
     PMPI_Wait(&coming->told, MPI_STATUS_IGNORE);
     memcpy(made->id, coming->id, sizeof made->id);
     free(coming);
-    deliver_early(made);
+    deliver_postponed(made);
 }
 
 void pse_check_communicator_unused(struct check_communicator *gone)

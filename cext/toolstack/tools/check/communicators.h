@@ -61,7 +61,7 @@ void pse_check_communicator_freed(MPI_Comm comm);
 void pse_check_communicator_named(MPI_Comm handle, const char *name);
 const char *pse_check_communicator_name(const struct check_communicator *comm);
 /* Keep a notice for a communicator that this rank hasn't finished making. */
-void pse_check_keep_early(const struct check_notice *notice);
+void pse_check_postpone_notice(const struct check_notice *notice);
 
 #pragma GCC visibility pop
 
