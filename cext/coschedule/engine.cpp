@@ -58,7 +58,7 @@ Engine::Engine(const Options &options, const std::vector<uint32_t> &nodes, const
         link_.reset(new Link(options.node, options.nodes));
         segment_->shared().caller = caller_ = link_->caller();
     }
-    check(pse_bcs_bells_create(&bells_, options.ranks), "make the doorbells of ranks");
+    check(pse_bcs_doorbells_create(&bells_, options.ranks), "make the doorbells of ranks");
     std::copy_n(replay, options.replayed, segment_->replay());
     segment_->shared().pace = {options.slice, pse_clock()};
     segment_->shared().sender = options.leader;
@@ -71,7 +71,7 @@ Engine::Engine(pid_t process, int segment, int bells, uint32_t rank)
 {
     if (!segment_->is_single())
         caller_ = open_pipe(process, segment_->shared().caller);
-    check(pse_bcs_bells_attach(&bells_, process, bells), "open the doorbells of ranks");
+    check(pse_bcs_doorbells_attach(&bells_, process, bells), "open the doorbells of ranks");
     enter(rank);
 }
 
@@ -80,7 +80,7 @@ void Engine::enter(uint32_t rank)
     me_ = rank;
     // Where processes may only read the memory of their children, the others are allowed to.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    pse_bcs_bells_enter(bells_, rank);
+    pse_bcs_doorbells_enter(bells_, rank);
     segment_->rank(rank).process.store(getpid());
 }
 
@@ -165,7 +165,7 @@ void Engine::leave()
     if (segment_->rank(me_).left)
         return;
     protocol_.leave(me_);
-    pse_bcs_bells_leave(bells_, me_);
+    pse_bcs_doorbells_leave(bells_, me_);
     Shared &shared = segment_->shared();
     if (segment_->is_single() && shared.sender == me_) { // The next one who needs strobes sends them.
         shared.sender = none;
@@ -198,12 +198,12 @@ Engine::~Engine()
         close(stop_event_);
     if (caller_ >= 0 && !link_)
         close(caller_);
-    pse_bcs_bells_close(bells_);
+    pse_bcs_doorbells_close(bells_);
 }
 
 void Engine::rank(uint32_t rank)
 {
-    pse_bcs_bells_ring(bells_, rank);
+    pse_bcs_doorbells_ring(bells_, rank);
 }
 
 void Engine::helper(uint32_t rank)
@@ -538,7 +538,7 @@ pse_bcs_outcome Engine::sleep(Guard &guard, const std::vector<uint32_t> &request
     Rank &mine = segment_->rank(me_);
     if (!protocol_.block(me_))
         return PSE_BCS_WAIT_COMPLETE;
-    uint32_t seen = pse_bcs_bells_read(bells_, me_);
+    uint32_t seen = pse_bcs_doorbells_read(bells_, me_);
     begin_slice();
     bool ends = segment_->options().strict && ends_with_slice(requests);
     const Shared &shared = segment_->shared();
@@ -548,8 +548,8 @@ pse_bcs_outcome Engine::sleep(Guard &guard, const std::vector<uint32_t> &request
         await(boundary);
     bool rang = true;
     while (rang && mine.blocked.load()) {
-        rang = pse_bcs_bells_wait(bells_, me_, seen, look_);
-        seen = rang ? pse_bcs_bells_read(bells_, me_) : seen;
+        rang = pse_bcs_doorbells_wait(bells_, me_, seen, look_);
+        seen = rang ? pse_bcs_doorbells_read(bells_, me_) : seen;
     }
     guard.lock();
     keep_promise(guard);

@@ -13,11 +13,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bells.h"
 #include "monitor.hpp"
 #include "nodes/link.hpp"
 #include "nodes/node_thread.hpp"
 #include "protocol.hpp"
+#include "rank_doorbells.h"
 #include "segment.hpp"
 #include "standstill/watchdog.hpp"
 #include "strobe_timer.hpp"
@@ -66,7 +66,7 @@ class Engine final : public Platform
     }
     int bells_file() const
     {
-        return pse_bcs_bells_fd(bells_);
+        return pse_bcs_doorbells_fd(bells_);
     }
     Monitor &monitor()
     {
@@ -193,7 +193,7 @@ class Engine final : public Platform
     void look_around();
 
     std::unique_ptr<Segment> segment_;
-    pse_bcs_bells *bells_ = nullptr;
+    pse_bcs_doorbells *bells_ = nullptr;
     uint32_t me_ = 0;
     uint64_t look_ = 1000000000; // Another thread may have taken a signal.
     Protocol protocol_;

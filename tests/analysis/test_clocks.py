@@ -16,7 +16,7 @@ from pse.analysis.clocks._host_alignment import ORDER_DTYPE, align_hosts
 from pse.analysis.patterns._collective import Operations
 from pse.analysis.replay._clocks import MESSAGE_DTYPE, least_latencies
 from pse.analysis.replay._collective_parts import PART_DTYPE
-from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._stream_placement import Streams
 from pse.trace import NONE, Collective
 
 HOSTS = ["FZJ/n0", "FZJ/n1", "BRS/n2", "BRS/n2"]

@@ -15,7 +15,7 @@ from pse.emulate import (
     read_configuration,
 )
 from pse.emulate.configuration._placement import Nodes, place_applications
-from pse.emulate.job._phase_one import rounds_of
+from pse.emulate.job._exchange_measurement import rounds_of
 from pse.emulate.patterns import _registry, _user_code
 
 GOOD = """\

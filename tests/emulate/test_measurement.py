@@ -34,7 +34,7 @@ from pse.emulate import (
     read_configuration,
     run_times,
 )
-from pse.emulate.job._phase_two import Emulation, measure_communication
+from pse.emulate.job._cycle_measurement import Emulation, measure_communication
 from pse.emulate.launches import _driver
 from pse.emulate.launches._driver import _ending, _raised_signals
 from pse.emulate.patterns._registry import PATTERNS
@@ -326,7 +326,7 @@ def test_further_cycles_are_executed_as_long_as_others_go_on():
 
 
 class _SlowAfterPauses:
-    """Two ranks' team whose messages take longer the longer the ranks computed before."""
+    """A group of two ranks whose messages take longer the longer the ranks computed before."""
 
     def align(self):
         pass

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from pse.advise.model._operations import Operation
 from pse.advise.simulate._assignment import Assignment
+from pse.advise.simulate._handovers import Handovers
 from pse.advise.simulate._rank_schedules import Seat
-from pse.advise.simulate._routes import Routes
 
 
 class Queues:
@@ -19,7 +19,7 @@ class Queues:
 
     Parameters
     ----------
-    routes : Routes
+    handovers : Handovers
         What goes into them.
     assignment : Assignment
         How deep they are.
@@ -27,18 +27,18 @@ class Queues:
         For how many partitions each call site is executed: each has places of its own.
     """
 
-    def __init__(self, routes: Routes, assignment: Assignment, places: Mapping[int, int]) -> None:
-        self._routes, self._assignment, self._places = routes, assignment, places
-        self._processors = max(1, len({seat.processor for seat in routes.seats} - {None}))
+    def __init__(self, handovers: Handovers, assignment: Assignment, places: Mapping[int, int]) -> None:
+        self._handovers, self._assignment, self._places = handovers, assignment, places
+        self._processors = max(1, len({seat.processor for seat in handovers.seats} - {None}))
         self._held: dict[tuple[str, Seat], int] = {}
         self._starved: dict[Seat, None] = {}  # In the order in which they found no place.
         self._taken: set[tuple[int, str, Seat]] = set()
 
     def has_places(self, operation: Operation) -> bool:
         """Whether each queue that an operation feeds has a place left; its rank waits for one if not."""
-        for seat, queue in self._routes.messages[operation.number]:
+        for seat, queue in self._handovers.messages[operation.number]:
             if queue is not None and self._held.get((queue, seat), 0) >= self._depth(operation, seat):
-                self._starved[self._routes.seats[operation.number]] = None
+                self._starved[self._handovers.seats[operation.number]] = None
                 return False
         return True
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from pse.advise.model._operations import Kind, Operation, Unrolled
 from pse.advise.simulate._assignment import Assignment, Machine
+from pse.advise.simulate._handovers import Handovers, Message
 from pse.advise.simulate._queues import Queues
 from pse.advise.simulate._rank_schedules import Fork, Mark, RankDistribution, Rest, Seat, Strands, Wait
 from pse.advise.simulate._resource_sharing import ResourceSharing
-from pse.advise.simulate._routes import Message, Routes
 from pse.advise.simulate._sim_state import Context, Rank, Strand
 
 
@@ -71,15 +71,15 @@ class Simulation:
         processors = sum(1 for place in machine.hosts if place is not None)
         streams = RankDistribution(unrolled, assignment, processors).run()
         self.shares = streams.shares
-        self.routes = Routes(unrolled, assignment, streams)
-        self.queues = Queues(self.routes, assignment, unrolled.places)
+        self.handovers = Handovers(unrolled, assignment, streams)
+        self.queues = Queues(self.handovers, assignment, unrolled.places)
         self.fluid = ResourceSharing(machine)
         self.ranks = {
             seat: Rank(seat, self.fluid.party(seat.processor), [Context(stream)])
             for seat, stream in streams.of.items()
         }
-        self.executing = [self.ranks[seat] for seat in self.routes.seats]
-        self.missing = list(self.routes.needs)
+        self.executing = [self.ranks[seat] for seat in self.handovers.seats]
+        self.missing = list(self.handovers.needs)
         self.finished = [False] * len(self.operations)
         self.arrived: set[tuple[int, Seat]] = set()
         self.standing: dict[int, list[tuple[Rank, Strand, Operation]]] = {}
@@ -216,11 +216,11 @@ class Simulation:
         """An operation is done: hand over what it made."""
         number = operation.number
         self.finished[number] = True
-        for reader in self.routes.here[number]:
+        for reader in self.handovers.here[number]:
             self._arrive(reader)
-        for writer in self.routes.frees[number]:
+        for writer in self.handovers.frees[number]:
             self._arrive(writer)
-        for (seat, queue), message in self.routes.messages[number].items():
+        for (seat, queue), message in self.handovers.messages[number].items():
             if queue is not None:
                 self.queues.put(queue, seat)
             self._deliver(number, self.ranks[seat], queue, message)

@@ -65,8 +65,8 @@ from pse.analysis.replay._severities import (
     tables,
     with_imbalance,
 )
-from pse.analysis.replay._sources import Source, opened
 from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
+from pse.analysis.replay._trace_input import Source, opened
 from pse.analysis.waits._backward_walk import STAY_DTYPE
 from pse.trace import NONE, EventType, TextKind, Trace
 from pse.trace.format import Array, distinct, low32

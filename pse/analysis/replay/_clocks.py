@@ -25,7 +25,7 @@ from pse.analysis.replay._collective_parts import PART_DTYPE
 from pse.analysis.replay._collective_waits import operations_of
 from pse.analysis.replay._columns import Columns, columns_of
 from pse.analysis.replay._peers import Peers
-from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._stream_placement import Streams
 from pse.text import count_text, list_text, time_text
 from pse.trace.format import Array
 from pse.trace.query import Trace, mpi_messages

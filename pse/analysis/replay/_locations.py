@@ -11,7 +11,7 @@ import numpy as np
 from pse.analysis.cube._cube import Location
 from pse.analysis.replay._metahosts import assign_metahosts, split_nodes
 from pse.analysis.replay._peers import Peers
-from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._stream_placement import Streams
 from pse.errors import UsageError
 from pse.trace import NONE, Definitions
 from pse.trace.format import Array, distinct

@@ -9,7 +9,7 @@ import numpy as np
 from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import UNKNOWN, Communicators
 from pse.analysis.replay._peers import Peers
-from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._stream_placement import Streams
 from pse.trace import NONE
 from pse.trace.format import Array
 from pse.trace.query import match_keys, pack_keys

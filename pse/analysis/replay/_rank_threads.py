@@ -9,7 +9,7 @@ import numpy as np
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._columns import columns_of
 from pse.analysis.replay._peers import Peers
-from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._stream_placement import Streams
 from pse.analysis.replay._synchronizations import WAITING_DTYPE
 from pse.analysis.replay._timelines import Timeline
 from pse.trace import EventType

@@ -24,10 +24,10 @@ from pse.analysis.replay._locations import Metahosts
 from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._rank_threads import find_threads
 from pse.analysis.replay._severities import Calls, Severities, rounded_costs
-from pse.analysis.replay._sources import runtime_trace
-from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._stream_placement import Streams
 from pse.analysis.replay._synchronizations import JOIN, WAITING_DTYPE, last_synchronizations, numbered
 from pse.analysis.replay._timelines import Timeline
+from pse.analysis.replay._trace_input import runtime_trace
 from pse.analysis.waits._backward_walk import (
     RUN_DTYPE,
     SPAN_DTYPE,

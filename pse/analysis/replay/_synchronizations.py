@@ -10,7 +10,7 @@ import numpy as np
 
 from pse.analysis.replay._columns import Columns, columns_of
 from pse.analysis.replay._peers import Delivery, Peers
-from pse.analysis.replay._streams import Streams
+from pse.analysis.replay._stream_placement import Streams
 from pse.trace.format import Array
 
 WAITING_DTYPE = np.dtype(

@@ -11,7 +11,7 @@ import numpy as np
 
 from pse.analysis.cube._cube import Location
 from pse.analysis.replay._locations import placed
-from pse.analysis.replay._sources import whole
+from pse.analysis.replay._trace_input import whole
 from pse.errors import UsageError
 from pse.text import count_text, did_you_mean
 from pse.trace import NONE, EventType, MessageFlag, Selection, Trace, TraceError

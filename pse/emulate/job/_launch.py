@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from pse.emulate.configuration._configuration import Configuration, Setting
 from pse.emulate.configuration._placement import Nodes, place_applications
 from pse.emulate.configuration._steps import groups_of
-from pse.emulate.job._phase_one import measure_exchanges, measure_loggp
-from pse.emulate.job._phase_two import Emulation, Others, run_setting
-from pse.emulate.job._team import Machine, Team
+from pse.emulate.job._cycle_measurement import Emulation, Others, run_setting
+from pse.emulate.job._exchange_measurement import measure_exchanges, measure_loggp
+from pse.emulate.job._rank_group import Machine, RankGroup
 from pse.emulate.results._results import CYCLE, EXCHANGE, Results
 from pse.runtime.supervise import await_request
 
@@ -50,21 +50,21 @@ def run_launch(
     >>> found = run_launch(pse.ace.Configuration((halo,), ranks=2))  # doctest: +SKIP
     """
     machine = Machine.find(comm, configuration.waits)
-    world = Team(comm.Dup(), machine)
+    world = RankGroup(comm.Dup(), machine)
     nodes = nodes_of(comm)
     random = np.random.default_rng([configuration.seed, launch])
     placed = place_applications(configuration.applications, nodes)
     mine = next((number for number, ranks in enumerate(placed) if world.rank in ranks), None)
-    exchanges, loggp = _phase_one(world, configuration, launch, random)
+    exchanges, loggp = _measure_exchanges(world, configuration, launch, random)
     model = _agreed_model(world, configuration, exchanges)
     color, key = (MPI.UNDEFINED, 0) if mine is None else (mine, placed[mine].index(world.rank))
     own = MPI.Intracomm(world.comm.Split(color, key))
     emulation = None
     if mine is not None:
         application = configuration.applications[mine]
-        team = Team(own, machine, groups_of(application))
-        emulation = Emulation(application, team, configuration, model)
-    cycles = _phase_two(world, configuration, mine, emulation, random, [own[0] for own in placed])
+        group = RankGroup(own, machine, groups_of(application))
+        emulation = Emulation(application, group, configuration, model)
+    cycles = _measure_cycles(world, configuration, mine, emulation, random, [own[0] for own in placed])
     cycles["launch"] = launch
     tables = [world.gather(rows) for rows in (cycles, exchanges)]
     if world.rank != 0:
@@ -112,8 +112,8 @@ def nodes_of(comm: MPI.Intracomm = MPI.COMM_WORLD) -> Nodes:
     return Nodes([known.index(one) for one in firsts.tolist()], names)
 
 
-def _phase_one(
-    world: Team, configuration: Configuration, launch: int, random: np.random.Generator
+def _measure_exchanges(
+    world: RankGroup, configuration: Configuration, launch: int, random: np.random.Generator
 ) -> tuple[NDArray[np.void], list[dict[str, Any]]]:
     if not configuration.exchange_sizes:
         return np.zeros(0, EXCHANGE), []
@@ -136,7 +136,9 @@ def _rows(values: NDArray[Any] | None, columns: int) -> NDArray[Any]:
     return np.zeros((0, columns)) if values is None else values.reshape(-1, columns)
 
 
-def _agreed_model(world: Team, configuration: Configuration, exchanges: NDArray[np.void]) -> Model | None:
+def _agreed_model(
+    world: RankGroup, configuration: Configuration, exchanges: NDArray[np.void]
+) -> Model | None:
     """Give the model by which cycles are predicted, the same on all ranks; None if patterns are measured."""
     if configuration.alpha is not None and configuration.beta is not None:
         from pse.emulate.model._model import Model
@@ -154,8 +156,8 @@ def _agreed_model(world: Team, configuration: Configuration, exchanges: NDArray[
     return fit(sent.view(EXCHANGE), "paper" if configuration.prediction == "paper" else "piecewise")
 
 
-def _phase_two(
-    world: Team,
+def _measure_cycles(
+    world: RankGroup,
     configuration: Configuration,
     mine: int | None,
     emulation: Emulation | None,

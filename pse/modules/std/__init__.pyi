@@ -1,1 +1,1 @@
-from ._pieces import Pieces as Pieces
+from ._piece_layout import Pieces as Pieces

@@ -13,7 +13,7 @@ from pse.modules.std import (
     _numbers as numbers,
     _parallel_files as parallel_files,
 )
-from pse.modules.std._pieces import Pieces
+from pse.modules.std._piece_layout import Pieces
 
 
 def standard_function(name: str) -> Callable[..., Any] | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.modules._errors import ModuleError
-from pse.modules.std._pieces import Pieces, runs
+from pse.modules.std._piece_layout import Pieces, runs
 
 Array = NDArray[Any]
 BLOCK = 1 << 16

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pse.modules.std import _files as files
 from pse.modules.std._drafts import appearing, draft_name
-from pse.modules.std._pieces import Pieces, runs
+from pse.modules.std._piece_layout import Pieces, runs
 
 Array = NDArray[Any]
 

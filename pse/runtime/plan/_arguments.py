@@ -11,7 +11,7 @@ from pse.language.types import Direction, Element, Expression, Parameter, Type, 
 from pse.runtime.distribution._strided_copies import StridedCopy, extents, strided_copies
 from pse.runtime.plan._communicators import Communicator, members
 from pse.runtime.plan._lowered import Argument, SharedBlock
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._shapes import Shapes, element_of
 from pse.runtime.plan._slots import HIDDEN
 from pse.runtime.plan._tables import itemsize

@@ -19,7 +19,7 @@ from pse.runtime.plan._halo_lowering import lower_exchange, lower_shift
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._lowered import Argument, Assignment, Call, EngineOperation, Expect, Lowered
 from pse.runtime.plan._lowering_context import LoweringContext
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._redistribution_lowering import lower_gather, lower_redistribution, lower_scatter
 from pse.runtime.plan._reduction_lowering import contributions, expect_reduced, lower_reduction
 from pse.runtime.plan._shapes import Shapes

@@ -17,7 +17,7 @@ from pse.program import defined_tags
 from pse.records import dataclass
 from pse.runtime.plan._lowered import Lowered
 from pse.runtime.plan._lowering_context import LoweringContext
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._reduction_lowering import has_branches, lower_branch, lower_reduction
 
 

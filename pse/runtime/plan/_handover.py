@@ -11,7 +11,7 @@ from pse.records import dataclass
 from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan._edges import Edge
 from pse.runtime.plan._lowered import Push
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._shapes import Shapes
 
 

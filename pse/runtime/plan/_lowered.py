@@ -13,7 +13,7 @@ from pse.language.check import CallSite
 from pse.language.types import Element, Expression
 from pse.runtime.distribution._strided_copies import StridedCopy
 from pse.runtime.plan._edges import Edge
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 
 
 class Part(NamedTuple):

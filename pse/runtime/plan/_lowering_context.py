@@ -13,7 +13,7 @@ from pse.runtime.plan._communicators import Communicator
 from pse.runtime.plan._edges import Edge, Role
 from pse.runtime.plan._handover import Handovers
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._shapes import Shapes
 
 

@@ -27,7 +27,7 @@ from pse.runtime.distribution._strided_copies import StridedCopy, strides
 from pse.runtime.plan._communicators import waits_for_turn
 from pse.runtime.plan._expression_lowering import ExpressionLowering
 from pse.runtime.plan._lowered import Argument, Assignment, Call, Drop, Exchange, Expect, Lowered, Part, Push
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._slots import Slots
 from pse.runtime.plan._tables import Tables, itemsize, padded
 

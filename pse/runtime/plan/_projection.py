@@ -36,8 +36,8 @@ from pse.runtime.plan._fiber_lowering import (
 from pse.runtime.plan._iteration_completion import IterationCompletion
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._lowered import Assignment, Drop, Exchange
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._plan_builder import PlanBuilder
-from pse.runtime.plan._position import Position
 from pse.trace.format import NONE
 
 

@@ -16,7 +16,7 @@ from pse.runtime.distribution._strided_copies import Piece, StridedCopy, extents
 from pse.runtime.plan._edges import Edge, Role
 from pse.runtime.plan._lowered import Call, EngineOperation, Expect, Lowered, Part, Push
 from pse.runtime.plan._lowering_context import LoweringContext
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._shapes import element_of
 from pse.runtime.plan._tables import itemsize
 

@@ -14,7 +14,7 @@ from pse.runtime.distribution import _trees as trees
 from pse.runtime.plan._edges import Edge, Role
 from pse.runtime.plan._lowered import Argument, Call, EngineOperation, Expect, Lowered, Push
 from pse.runtime.plan._lowering_context import LoweringContext
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._shapes import element_of
 
 

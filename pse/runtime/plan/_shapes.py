@@ -28,7 +28,7 @@ from pse.runtime.distribution._index_sets import indices
 from pse.runtime.distribution._sharing_pieces import sharing
 from pse.runtime.distribution._strided_copies import Piece, extents
 from pse.runtime.plan._job import Job
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._ragged_tags import extent_name, ragged_tags
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pse.runtime.plan._expression_lowering import Constant, Extent, Operand, Slot
-from pse.runtime.plan._position import Position
+from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._ragged_tags import read_extent
 
 HIDDEN = "%"

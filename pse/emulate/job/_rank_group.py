@@ -73,7 +73,7 @@ def _communicator(comm: MPI.Intracomm, ranks: Sequence[int], tag: int) -> MPI.Co
     return comm.Create_group(comm.Get_group().Incl(list(ranks)), tag)
 
 
-class Team:
+class RankGroup:
     """Ranks that execute cycles together, on a communicator of their own.
 
     Parameters

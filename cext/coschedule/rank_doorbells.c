@@ -1,4 +1,4 @@
-#include "bells.h"
+#include "rank_doorbells.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -6,27 +6,27 @@
 #include "board.h"
 #include "doorbell.h"
 
-int pse_bcs_bells_create(pse_bcs_bells **out, uint32_t ranks)
+int pse_bcs_doorbells_create(pse_bcs_doorbells **out, uint32_t ranks)
 {
     return pse_board_create(out, (pse_board_size){.ranks = ranks});
 }
 
-int pse_bcs_bells_attach(pse_bcs_bells **out, pid_t process, int fd)
+int pse_bcs_doorbells_attach(pse_bcs_doorbells **out, pid_t process, int fd)
 {
     return pse_board_attach(out, process, fd);
 }
 
-void pse_bcs_bells_close(pse_bcs_bells *bells)
+void pse_bcs_doorbells_close(pse_bcs_doorbells *bells)
 {
     pse_board_detach(bells);
 }
 
-int pse_bcs_bells_fd(const pse_bcs_bells *bells)
+int pse_bcs_doorbells_fd(const pse_bcs_doorbells *bells)
 {
     return pse_board_fd(bells);
 }
 
-void pse_bcs_bells_enter(pse_bcs_bells *bells, uint32_t rank)
+void pse_bcs_doorbells_enter(pse_bcs_doorbells *bells, uint32_t rank)
 {
     pse_slot *slot = pse_board_slot(bells, rank);
     pse_channel_bell_note_affinity(slot);
@@ -35,22 +35,22 @@ void pse_bcs_bells_enter(pse_bcs_bells *bells, uint32_t rank)
     atomic_store(&slot->state, PSE_RANK_RUNNING);
 }
 
-void pse_bcs_bells_leave(pse_bcs_bells *bells, uint32_t rank)
+void pse_bcs_doorbells_leave(pse_bcs_doorbells *bells, uint32_t rank)
 {
     atomic_store(&pse_board_slot(bells, rank)->state, PSE_RANK_LEFT);
 }
 
-void pse_bcs_bells_ring(pse_bcs_bells *bells, uint32_t rank)
+void pse_bcs_doorbells_ring(pse_bcs_doorbells *bells, uint32_t rank)
 {
     pse_channel_bell_ring(pse_board_slot(bells, rank));
 }
 
-uint32_t pse_bcs_bells_read(pse_bcs_bells *bells, uint32_t rank)
+uint32_t pse_bcs_doorbells_read(pse_bcs_doorbells *bells, uint32_t rank)
 {
     return pse_channel_bell_read(pse_board_slot(bells, rank));
 }
 
-bool pse_bcs_bells_wait(pse_bcs_bells *bells, uint32_t rank, uint32_t seen, uint64_t timeout)
+bool pse_bcs_doorbells_wait(pse_bcs_doorbells *bells, uint32_t rank, uint32_t seen, uint64_t timeout)
 {
     return pse_channel_bell_wait(bells, rank, seen, timeout, NULL);
 }

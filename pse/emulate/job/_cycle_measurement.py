@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pse._abi.emulate import StepKind
 from pse.emulate.configuration._configuration import Application, Configuration, Setting
 from pse.emulate.configuration._steps import predict_pattern, variants_of
-from pse.emulate.job._team import Team
+from pse.emulate.job._rank_group import RankGroup
 from pse.emulate.patterns._cycle import Step
 from pse.emulate.results._results import CYCLE
 from pse.runtime.supervise import await_request
@@ -40,21 +40,23 @@ def compute_time(communication: float, load: float) -> float:
     return communication * (100 / load - 1)
 
 
-def measure_communication(team: Team, variants: list[list[Step]], cycles: int, load: float = 100.0) -> float:
+def measure_communication(
+    group: RankGroup, variants: list[list[Step]], cycles: int, load: float = 100.0
+) -> float:
     """Measure an application's own exchanges at a load: the mean of cycles and ranks, in s a cycle.
 
     Exchanges after a pause take longer than back to back: others use the caches meanwhile.  So the measured
     cycles compute, too, for as long as the trial before says.  The mean counts, since loads and run times are
     about sums.
     """
-    team.align()
-    found = team.greatest(float(team.run(variants, _WARM_UP)["communication"][-1]))
+    group.align()
+    found = group.greatest(float(group.run(variants, _WARM_UP)["communication"][-1]))
     for share in _TRIALS if load < 100 else _TRIALS[-1:]:
         gap = compute_time(found, load)
         possible = share * TRIAL / max(found + gap, 1e-9)
         fewest = share * _FEWEST
         count = int(min(max(possible, fewest), _MOST, max(cycles, fewest)))
-        found = team.mean(float(team.run(with_computing(variants, gap), count)["communication"].mean()))
+        found = group.mean(float(group.run(with_computing(variants, gap), count)["communication"].mean()))
     return found
 
 
@@ -71,7 +73,7 @@ class Emulation:
     ----------
     application : Application
         What it does.
-    team : Team
+    group : RankGroup
         Its ranks.
     configuration : Configuration
         What is measured.
@@ -80,9 +82,9 @@ class Emulation:
     """
 
     def __init__(
-        self, application: Application, team: Team, configuration: Configuration, model: Model | None
+        self, application: Application, group: RankGroup, configuration: Configuration, model: Model | None
     ) -> None:
-        self.application, self.team = application, team
+        self.application, self.group = application, group
         self._configuration, self._model = configuration, model
         self._predicted: dict[tuple[int, float], float] = {}
 
@@ -98,10 +100,10 @@ class Emulation:
             cost: Callable[[int], float] = self._model.seconds
             return predict_pattern(self.application, size, seed, cost)
         at = load if self._configuration.prediction == "load" else 100.0
-        return measure_communication(self.team, self._variants(size), self.application.cycles, at)
+        return measure_communication(self.group, self._variants(size), self.application.cycles, at)
 
     def _variants(self, size: int) -> list[list[Step]]:
-        return variants_of(self.application, self.team.rank, size, self._configuration.seed)
+        return variants_of(self.application, self.group.rank, size, self._configuration.seed)
 
     def run(self, size: int, load: float) -> NDArray[np.void]:
         """Execute the cycles at a load.
@@ -117,10 +119,10 @@ class Emulation:
         own = np.array([sum(step.seconds for step in steps) for steps in variants])
         if self.application.start:
             time.sleep(self.application.start)
-        self.team.align()
-        times = self.team.run(variants, self.application.cycles, synchronous=self.application.synchronous)
+        self.group.align()
+        times = self.group.run(variants, self.application.cycles, synchronous=self.application.synchronous)
         rows = np.zeros(len(times), CYCLE)
-        rows["rank"], rows["size"], rows["load"] = self.team.rank, size, load
+        rows["rank"], rows["size"], rows["load"] = self.group.rank, size, load
         rows["cycle"] = np.arange(len(rows))
         rows["calculated"] = own[rows["cycle"] % len(own)]
         rows["predicted"] = rows["calculated"] + communication
@@ -132,9 +134,9 @@ class Emulation:
         """Execute further cycles like `rows`, of which nothing is kept, until the others have ended."""
         variants = with_computing(self._variants(size), compute_time(self.predict(size, load), load))
         cycle = float(sum(rows[name].mean() for name in ("compute", "communication", "barrier")))
-        count = max(int(_BATCH / max(self.team.greatest(cycle), _BATCH / _MOST)), 1)
-        while not self.team.greatest(float(self.team.rank == 0 and others.have_ended())):
-            self.team.run(variants, count, synchronous=self.application.synchronous)
+        count = max(int(_BATCH / max(self.group.greatest(cycle), _BATCH / _MOST)), 1)
+        while not self.group.greatest(float(self.group.rank == 0 and others.have_ended())):
+            self.group.run(variants, count, synchronous=self.application.synchronous)
 
 
 class Others:
@@ -142,7 +144,7 @@ class Others:
 
     Parameters
     ----------
-    world : Team
+    world : RankGroup
         All ranks.
     ending, awaiting : sequence of int
         The first ranks of those, and of the applications in the background.
@@ -150,7 +152,7 @@ class Others:
 
     _TAG = 1
 
-    def __init__(self, world: Team, ending: Sequence[int], awaiting: Sequence[int]) -> None:
+    def __init__(self, world: RankGroup, ending: Sequence[int], awaiting: Sequence[int]) -> None:
         self._comm, self._awaited, self._awaiting = world.comm, len(ending), awaiting
         self._word, self._sent = np.zeros(1, np.uint8), list[MPI.Request]()
 
@@ -175,7 +177,7 @@ def run_setting(
     setting: Setting,
     mine: int | None,
     emulation: Emulation | None,
-    world: Team,
+    world: RankGroup,
     others: Others,
 ) -> NDArray[np.void]:
     """Run the applications of a setting at once; none begins before all know what to compute.
@@ -205,6 +207,6 @@ def _end(emulation: Emulation, part: tuple[int, int, float], rows: NDArray[np.vo
     if emulation.application.background:
         emulation.go_on(part[1], part[2], rows, others)
         return
-    emulation.team.meet()
-    if emulation.team.rank == 0:
+    emulation.group.meet()
+    if emulation.group.rank == 0:
         others.end()

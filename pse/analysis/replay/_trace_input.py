@@ -14,7 +14,7 @@ import numpy as np
 
 from pse.analysis.replay._peers import Alone, Peers
 from pse.analysis.replay._rank_calls import in_run_time
-from pse.analysis.replay._streams import Streams, place_streams
+from pse.analysis.replay._stream_placement import Streams, place_streams
 from pse.trace import Definitions, EventType, Trace, TraceError, open as open_trace, read_definitions
 from pse.trace.format import EVENT_DTYPE
 from pse.trace.store import (

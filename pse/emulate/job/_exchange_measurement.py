@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pse._abi.emulate import StepKind
 from pse.emulate.configuration._configuration import Configuration
-from pse.emulate.job._team import Team
+from pse.emulate.job._rank_group import RankGroup
 from pse.emulate.patterns._cycle import Step
 from pse.emulate.results._results import EXCHANGE
 
@@ -50,7 +50,7 @@ def _tournament_round(ranks: int, number: int) -> list[int]:
 
 
 def measure_exchanges(
-    team: Team, configuration: Configuration, launch: int, random: np.random.Generator
+    group: RankGroup, configuration: Configuration, launch: int, random: np.random.Generator
 ) -> NDArray[np.void]:
     """Measure what messages take, one way.
 
@@ -61,33 +61,33 @@ def measure_exchanges(
     """
     found = [np.zeros(0, EXCHANGE)]
     sizes = np.array(sorted({*configuration.exchange_sizes}))
-    for partners in rounds_of(team.size, matrix=configuration.matrix):
+    for partners in rounds_of(group.size, matrix=configuration.matrix):
         for size in random.permutation(sizes):
-            seconds = _exchange(team, partners[team.rank], int(size), configuration.repetitions)
+            seconds = _exchange(group, partners[group.rank], int(size), configuration.repetitions)
             rows = np.zeros(len(seconds), EXCHANGE)
-            rows["launch"], rows["rank"], rows["partner"] = launch, team.rank, partners[team.rank]
+            rows["launch"], rows["rank"], rows["partner"] = launch, group.rank, partners[group.rank]
             rows["size"], rows["repetition"], rows["seconds"] = size, np.arange(len(rows)), seconds
             found.append(rows)
     return np.concatenate(found)
 
 
-def _exchange(team: Team, partner: int, size: int, repetitions: int) -> NDArray[np.float64]:
+def _exchange(group: RankGroup, partner: int, size: int, repetitions: int) -> NDArray[np.float64]:
     """Time messages to and fro; those without a partner sleep meanwhile."""
     there = [Step(StepKind.SEND, partner, size), Step(StepKind.RECEIVE, partner, size)]
-    steps = there if team.rank < partner else there[::-1]
-    alone = partner == team.rank
-    team.meet()
-    first = 0.0 if alone else float(team.run([steps], _WARM_UP, synchronous=False)["communication"][-1])
-    each = max(team.greatest(first), 1e-9)
+    steps = there if group.rank < partner else there[::-1]
+    alone = partner == group.rank
+    group.meet()
+    first = 0.0 if alone else float(group.run([steps], _WARM_UP, synchronous=False)["communication"][-1])
+    each = max(group.greatest(first), 1e-9)
     if alone:
         return np.zeros(0)
     count = int(min(repetitions, max(FEWEST, LONGEST / each)))
     warm = int(max(_WARM_UP, _WARM_SECONDS / each))
-    times = team.run([steps], warm + count, synchronous=False)["communication"]
+    times = group.run([steps], warm + count, synchronous=False)["communication"]
     return np.asarray(times[warm:]) / 2
 
 
-def measure_loggp(team: Team, sizes: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
+def measure_loggp(group: RankGroup, sizes: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
     """Measure the parameters of LogGP between neighbours in pairs.
 
     Returns
@@ -97,19 +97,19 @@ def measure_loggp(team: Team, sizes: tuple[int, ...], repetitions: int) -> list[
         ``gap_per_byte`` in s/B; empty for a rank without a partner.  A latency below 0 means that the
         overheads of both sides overlap.
     """
-    partner = rounds_of(team.size, matrix=False)[0][team.rank]
-    alone, first = partner == team.rank, team.rank < partner
+    partner = rounds_of(group.size, matrix=False)[0][group.rank]
+    alone, first = partner == group.rank, group.rank < partner
     small, large = 1, max(*sizes, 1 << 20)
-    one_way = [_exchange(team, partner, size, repetitions) for size in (small, large)]
+    one_way = [_exchange(group, partner, size, repetitions) for size in (small, large)]
     probes = _probes(partner, small, first=first)
-    one, other, burst = (_median_of(team, [] if alone else steps, repetitions) for steps in probes)
+    one, other, burst = (_median_of(group, [] if alone else steps, repetitions) for steps in probes)
     send, receive = (one, other) if first else (other, one)
     if alone:
         return []
     short, long = (float(np.median(times)) for times in one_way)
     return [
         {
-            "rank": team.rank,
+            "rank": group.rank,
             "partner": partner,
             "send_overhead": send,
             "receive_overhead": receive,
@@ -134,7 +134,7 @@ def _probes(partner: int, size: int, *, first: bool) -> Iterator[list[Step]]:
     yield [*(burst,) * _BURST, Step(StepKind.WAITALL)]
 
 
-def _median_of(team: Team, steps: list[Step], repetitions: int) -> float:
-    team.meet()
+def _median_of(group: RankGroup, steps: list[Step], repetitions: int) -> float:
+    group.meet()
     count = min(repetitions, int(LONGEST / _DELAY))
-    return float(np.median(team.run([steps], count)["communication"]))
+    return float(np.median(group.run([steps], count)["communication"]))

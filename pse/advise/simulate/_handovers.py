@@ -21,7 +21,7 @@ class Message:
     readers: list[int] = field(default_factory=list)
 
 
-class Routes:
+class Handovers:
     """The ways of results, by the number of the operation that they are of.
 
     Attributes
