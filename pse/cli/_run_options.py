@@ -102,6 +102,15 @@ _RUN = (
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
+
+
+def _refuse_ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Lead those who know mpiexec to the option that is meant."""
+    if value is not None:
+        about = "how many ranks run follows from the program and its processors"
+        ctx.fail(f"`{ctx.command_path}` takes no number of ranks: {about}; did you mean `-p {value}`?")
+
+
 _RANK = (click.option("--coopwait/--no-coopwait", default=None, hidden=True),)
 _LAUNCH = (
     click.option("--hosts", metavar="A,B", help="The machines to run on."),
@@ -111,6 +120,7 @@ _LAUNCH = (
         shell_complete=files,
         help="A file that names the machines, one on each line.",
     ),
+    click.option("-n", "-np", hidden=True, expose_value=False, callback=_refuse_ranks),
 )
 
 

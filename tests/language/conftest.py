@@ -9,10 +9,8 @@ import pytest
 
 from pse.errors import ModuleNotFound
 from pse.language import Diagnostic, ModuleFile, Span, parse_directive
-from pse.language.types._types import Signature
+from pse.language.types._types import LANGUAGES, Signature
 from pse.modules.std._signatures import DIRECTIVES
-
-LANGUAGES = {".c": "c", ".cpp": "c++", ".py": "python", ".pyx": "cython", ".f90": "fortran"}
 
 MODULES = {
     "kernels/fft.c": """

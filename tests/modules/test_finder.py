@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from pse.errors import ModuleNotFound
 from pse.language import Span
-from pse.language.types._types import Direction
+from pse.language.types._types import LANGUAGES, Direction
 from pse.modules import Finder
 from pse.modules.directives import _directives as directives, _finder as finder
 
@@ -191,7 +191,7 @@ def test_other_tools_comments_are_left_alone():
     ]
 
 
-@given(st.text(max_size=300), st.sampled_from(sorted(directives.LANGUAGES)))
+@given(st.text(max_size=300), st.sampled_from(sorted(LANGUAGES)))
 def test_no_text_makes_the_finder_fail(text, ending):
     found = finder.examine_source(text, f"f{ending}")
     assert found.signatures or found.diagnostics or ending == ".py"
@@ -202,7 +202,7 @@ def test_no_text_makes_the_finder_fail(text, ending):
         st.sampled_from(["@ coven module f(", "in f64 a[n]", ")", "link ", "//@", "#@", "!@", "\n", ","]),
         max_size=30,
     ),
-    st.sampled_from(sorted(directives.LANGUAGES)),
+    st.sampled_from(sorted(LANGUAGES)),
 )
 def test_no_directive_makes_the_finder_fail(pieces, ending):
     found = finder.examine_source("".join(pieces), f"f{ending}")

@@ -276,6 +276,9 @@ WRONG = {
     "no host": (["faulty.coven", "--hosts", "a,,b"], "expected host names separated by commas"),
     "unknown form": (["faulty.coven", "--report", "xml"], "'xml' is not one of 'text', 'json'"),
     "unknown flag": (["faulty.coven", "--fast"], "No such option '--fast'"),
+    "ranks for mpiexec": (["faulty.coven", "-n", "2"], "takes no number of ranks"),
+    "ranks for mpirun": (["faulty.coven", "-np", "2"], "did you mean `-p 2`?"),
+    "modules": (["faulty.py"], "faulty.py is a file of modules, not a program\nhelp: run a program"),
 }
 
 

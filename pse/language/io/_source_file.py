@@ -14,6 +14,7 @@ from pse.errors import UsageError, system_help
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._words import MAX_CHARACTERS
+from pse.language.types._types import LANGUAGES
 
 
 class Source(NamedTuple):
@@ -39,7 +40,7 @@ def read_program(path: str) -> Source:
     Raises
     ------
     UsageError
-        If there is no such file, or it cannot be read.
+        If there is no such file, it cannot be read, or its name is that of a file of modules.
 
     Examples
     --------
@@ -47,6 +48,14 @@ def read_program(path: str) -> Source:
     >>> source.text.splitlines()[0]
     'coven 1'
     """
+    source = _read(path)
+    if os.path.splitext(path)[1].lower() in LANGUAGES:
+        help = f'run a program that imports it, a .coven file:  import "{os.path.basename(path)}" {{ NAME }}'
+        raise UsageError(f"{path} is a file of modules, not a program", help=help)
+    return source
+
+
+def _read(path: str) -> Source:
     try:
         with open(path, "rb") as file:
             data = file.read(4 * MAX_CHARACTERS + 1)
@@ -102,7 +111,7 @@ def quoted_sources(diagnostics: Iterable[Diagnostic], known: Mapping[str, str]) 
     sources = dict(known)
     for path in {diagnostic.span.path for diagnostic in diagnostics} - known.keys():
         try:
-            sources[path] = read_program(path).text
+            sources[path] = _read(path).text
         except UsageError:
             continue  # The diagnostic is printed without its line.
     return sources

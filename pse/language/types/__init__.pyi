@@ -17,6 +17,7 @@ from ._expressions import (
 from ._options import OPTIONS as OPTIONS, OptionKind as OptionKind, read_size as read_size
 from ._types import (
     DIRECTIVE_MARKS as DIRECTIVE_MARKS,
+    LANGUAGES as LANGUAGES,
     Direction as Direction,
     Distribution as Distribution,
     Element as Element,

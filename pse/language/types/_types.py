@@ -15,6 +15,20 @@ from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Expression, Name, render_expression, substitute
 from pse.records import dataclass
 
+LANGUAGES = {
+    ".c": "c",
+    ".cpp": "c++",
+    ".cc": "c++",
+    ".cxx": "c++",
+    ".pyx": "cython",
+    ".f90": "fortran",
+    ".f95": "fortran",
+    ".f03": "fortran",
+    ".f08": "fortran",
+    ".py": "python",
+}
+"""Language of a module file by the ending of its name (lower case)."""
+
 DIRECTIVE_MARKS = {"c": "//@", "c++": "//@", "fortran": "!@", "python": "#@", "cython": "#@"}
 """How a module directive's line starts in each host language."""
 

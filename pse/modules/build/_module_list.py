@@ -12,6 +12,7 @@ from pse.errors import ModuleNotFound, UsageError
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import has_errors
 from pse.language.types import (
+    LANGUAGES,
     Direction,
     Distribution,
     Element,
@@ -22,7 +23,6 @@ from pse.language.types import (
 )
 from pse.modules.build._compiler_messages import prototype
 from pse.modules.directives import _finder as finder, _source_text as sourcetext
-from pse.modules.directives._directives import LANGUAGES
 from pse.modules.directives._interface import declared
 from pse.modules.std._signatures import STRUCTURAL, standard_file
 from pse.records import dataclass

@@ -17,20 +17,6 @@ from pse.language.types import DIRECTIVE_MARKS
 from pse.records import dataclass
 from pse.text import nearest_word
 
-LANGUAGES: Final = {
-    ".c": "c",
-    ".cpp": "c++",
-    ".cc": "c++",
-    ".cxx": "c++",
-    ".pyx": "cython",
-    ".f90": "fortran",
-    ".f95": "fortran",
-    ".f03": "fortran",
-    ".f08": "fortran",
-    ".py": "python",
-}
-"""Language of a module file by the ending of its name (lower case)."""
-
 KINDS: Final = ("module", "link", "flags")
 
 _LIBRARY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")

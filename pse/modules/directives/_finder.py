@@ -16,14 +16,14 @@ from pse.errors import ModuleNotFound, system_help
 from pse.language import parse_directive
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Diagnostic, Span, error_at
-from pse.language.types import DIRECTIVE_MARKS, Signature
+from pse.language.types import DIRECTIVE_MARKS, LANGUAGES, Signature
 from pse.modules.directives import (
     _directives as directives,
     _interface as interface,
     _python_interface as pyinterface,
     _source_text as sourcetext,
 )
-from pse.modules.directives._directives import LANGUAGES, Directive
+from pse.modules.directives._directives import Directive
 from pse.modules.directives._source_text import PythonOutline
 from pse.text import did_you_mean, nearest_word, size_text
 
