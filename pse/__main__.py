@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from pse import _loading
 from pse._abi.environment import TOOLS_OBJECT, TOOLS_VARIABLE
 from pse._interrupt import stop_at_once
-from pse.runtime.faults import ending_the_job
+from pse.runtime.faults import ending_the_job, name_aborts
 from pse.runtime.supervise import open_closed_streams, redirect_to_null
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def _parse() -> "Request":
 
 
 def _prepare_process() -> None:
-    """Set up what MPI and modules find: standard output."""
+    """Set up what MPI and modules find: standard output, who is told of MPI_Abort."""
+    name_aborts()
     # What modules print goes to a pipe and should be seen while the program runs, not at its end; and in
     # whole lines, also where PYTHONUNBUFFERED is set: all ranks share that pipe.
     if isinstance(sys.stdout, io.TextIOWrapper):

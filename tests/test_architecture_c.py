@@ -41,8 +41,14 @@ PREFIXES = {
 }
 WRAPPED = re.compile("MPIX?_")
 """What tools define because programs call it."""
-NAMED_ELSEWHERE = ("coven_engine", "__cyg_profile_func_enter", "__cyg_profile_func_exit", "pthread_join")
-"""What the language's headers, compilers and the C library name."""
+NAMED_ELSEWHERE = (
+    "coven_engine",
+    "__cyg_profile_func_enter",
+    "__cyg_profile_func_exit",
+    "pthread_join",
+    "MPI_Abort",
+)
+"""What the language's headers, compilers, the C library and MPI name."""
 SEARCHED = (*(CEXT / room for room in (*PREFIXES, "abi/include")), CEXT / "toolstack/core", TOOLS / "common")
 COMPILE = ("-O0", "-c", "-fvisibility=hidden", "-D_GNU_SOURCE", "-w")
 LANGUAGES = {".c": ("cc", "-std=gnu11"), ".cpp": ("c++", "-std=c++17")}

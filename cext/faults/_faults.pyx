@@ -35,6 +35,7 @@ cdef extern from "faults.h" nogil:
         int milliseconds
         const char *late
     void pse_faults_defer_stops(const pse_faults_deferral *to)
+    void pse_faults_find_aborts()
     void pse_faults_finalize_called()
     void pse_faults_mpi_failed(const char *reason)
     void pse_faults_expect_sanitizers()
@@ -156,6 +157,11 @@ def debug_crashes():
 def leave(int code):
     """End this process, and the job where nobody else does; `install` comes first."""
     pse_faults_leave_slowly(&reporter, code)
+
+
+def find_aborts():
+    """Have calls of MPI_Abort fail the run, by the name of the module; to be called before MPI is loaded."""
+    pse_faults_find_aborts()
 
 
 def finalize_called():

@@ -238,6 +238,34 @@ static bool is_called_by(const char *function)
     return false;
 }
 
+static bool is_in_program(void)
+{
+    uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
+    return state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE;
+}
+
+void pse_faults_find_aborts(void)
+{
+    Dl_info here;
+    if (dladdr(&rank_pid, &here) != 0)
+        dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+/* Modules find this one before MPI's, which may return (MPICH's, until its launcher ends the rank) or leave
+ * nobody who knows what called it.  MPI's own is that of the library that calls. */
+__attribute__((visibility("default"))) int MPI_Abort(intptr_t comm, int code)
+{
+    if (reporter.board != NULL && !is_forked() && is_in_program())
+        fail_call(" called MPI_Abort()", PSE_ABORT_HELP);
+    Dl_info caller;
+    int (*mpi_abort)(intptr_t comm, int code) = NULL;
+    if (dladdr(__builtin_return_address(0), &caller) != 0)
+        *(void **)&mpi_abort = dlsym(dlopen(caller.dli_fname, RTLD_NOW | RTLD_NOLOAD), "PMPI_Abort");
+    if (mpi_abort == NULL)
+        _exit(code);
+    return mpi_abort(comm, code);
+}
+
 /* A library that calls exit() would take the rank along and leave all others waiting.  After a run this comes
  * last: Python, and with it MPI, has been left in order. */
 static void on_exit_called(void)
@@ -247,7 +275,7 @@ static void on_exit_called(void)
     uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
     if (state == PSE_RANK_DONE)
         atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_LEFT);
-    if (state >= PSE_RANK_RUNNING && state < PSE_RANK_DONE && pse_faults_calls[0] != NULL)
+    if (is_in_program() && pse_faults_calls[0] != NULL)
         fail_call(is_called_by("MPI_Abort") || is_called_by("PMPI_Abort") ? " called MPI_Abort()"
                                                                           : " called exit()",
                   PSE_ABORT_HELP);

@@ -65,8 +65,8 @@ PYTHON_FAULTS = {
     10: r"raised ValueError: caf\\udce9",
     11: r"error: module misbehave, faulty\.coven:15:5 called MPI_Finalize\(\)\n  where: rank 0 .*TPH.*"
     + IN_PYTHON,
-    14: r"error: ((module misbehave, faulty\.coven:15:5|rank 0 .*) called MPI_Abort\(\)|"
-    r"rank 0 .*ended with exit code 5 .*\n  running: module misbehave, faulty\.coven:15:5)",
+    14: r"error: module misbehave, faulty\.coven:15:5 called MPI_Abort\(\)\n  where: rank 0 .*TPH.*"
+    + IN_PYTHON,
     15: rf"error: segmentation fault in module misbehave, faulty\.coven:15:5\n  where: .*{IN_PYTHON}",
 }
 
@@ -143,6 +143,12 @@ def test_a_fault_in_a_python_module_is_named_with_its_own_frames(how):
     assert named_once(job, PYTHON_FAULTS[how]), job.err
     assert "site-packages/pse" not in job.err
     assert "pycalls.py" not in job.err
+
+
+def test_a_module_that_calls_mpi_abort_is_named_under_a_bare_mpiexec():
+    job = Job(bare("-D", "python=14"))
+    assert job.wait() == 3
+    assert named_once(job, PYTHON_FAULTS[14]), job.err
 
 
 def test_processes_that_a_module_forks_do_not_fail_the_run():
@@ -286,6 +292,8 @@ def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
     job = Job(start(*LONG))
     job.wait_for_words("running faulty.coven")
     proxy = job.parent(job.wait_for_ranks(5)[0])
+    if start is launched:
+        job.wait_until_monitored(proxy)
     job.hit(proxy, signal.SIGKILL)
     assert job.wait() != 0
     assert job.seconds < LIMIT

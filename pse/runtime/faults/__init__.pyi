@@ -1,1 +1,5 @@
-from ._startup_abort import ending_the_job as ending_the_job, failing_together as failing_together
+from ._startup_abort import (
+    ending_the_job as ending_the_job,
+    failing_together as failing_together,
+    name_aborts as name_aborts,
+)

@@ -82,6 +82,22 @@ def failing_together() -> Iterator[None]:
         sys.exit(failed.exit_code)
 
 
+def name_aborts() -> None:
+    """Have modules that call MPI_Abort named, in a process that has not loaded MPI.
+
+    See Also
+    --------
+    ending_the_job
+
+    Examples
+    --------
+    >>> name_aborts()
+    """
+    from pse.runtime import _faults
+
+    _faults.find_aborts()
+
+
 def _who() -> str:
     from pse.runtime.supervise._processes import name_rank
 

@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Sequence
 
-from pse._abi.channel import NO_SITE
 from pse._abi.waiting import ABORT_HELP, KILLED_HELP, RankState
 from pse.records import dataclass
 from pse.runtime._channel import Board
@@ -133,14 +132,11 @@ class RankMonitor(Monitor):
         return self.recorded_failure(patience) or diagnosis
 
     def aborted(self, rank: int) -> Diagnosis | None:
-        """Name a rank of this node that called MPI_Abort, and what it ran if that is known."""
+        """Name a rank of this node that called MPI_Abort; it may run on until MPI's launcher kills it."""
         if rank not in self.ranks:
             return None
         name = name_rank(rank, socket.gethostname(), self.ranks[rank].pid, self.names.places[rank])
-        site = self.board.slot(rank).site
-        caller = name if site == NO_SITE else self.names.sites[site]
-        where = "" if site == NO_SITE else f"  where: {name}\n"
-        return Diagnosis(f"error: {caller} called MPI_Abort()\n{where}help: {ABORT_HELP}\n")
+        return Diagnosis(f"error: {name} called MPI_Abort()\nhelp: {ABORT_HELP}\n")
 
     def has_begun(self, rank: int) -> bool:
         """Say whether a rank has come as far as its place on the board."""
