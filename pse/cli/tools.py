@@ -74,6 +74,9 @@ def check(configuration: str, mpi: str | None) -> None:
 
     tools, words = describe(configuration, _chosen(mpi))
     click.echo(words, nl=False, err=True)
+    if not tools:
+        click.echo(f"{configuration} loads no tool: programs would run without any")
+        return
     table = _table("tool", "line", "wraps", "file")
     for tool in tools:
         table.add_row(tool.name, str(tool.line), f"{len(tool.routines)} routines", tool.path)

@@ -30,6 +30,7 @@ CONFIGURATION = TOOLS_VARIABLE
 """The variable that names the configuration."""
 
 _MEND = "mend this line, or mark its tool as `optional` to go on without a tool that can't be used"
+"""What to do about a tool that is refused; what is wrong with a line itself comes with a help of its own."""
 _DESCRIBE = (
     "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_toolstack_describe(*map(os.fsencode, sys.argv[2:]))"
 )
@@ -167,7 +168,12 @@ def verify(file: str, made: Path) -> None:
     check = ctypes.CDLL(str(made)).pse_toolstack_verify
     check.restype = ctypes.c_char_p
     if wrong := check(os.fsencode(file)):
-        raise UsageError(os.fsdecode(wrong), help=_MEND)
+        raise _refused(os.fsdecode(wrong))
+
+
+def _refused(words: str) -> UsageError:
+    message, _, help = words.partition("\nhelp: ")
+    return UsageError(message, help=help or _MEND)
 
 
 def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
@@ -205,10 +211,7 @@ def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
     done = subprocess.run(command, capture_output=True, check=False)
     words = done.stderr.decode(errors="replace")
     if done.returncode != 0:
-        raise UsageError(
-            words.removeprefix("error: ").strip() or f"loading ended with code {done.returncode}",
-            help=_MEND,
-        )
+        raise _refused(words.removeprefix("error: ").strip() or f"loading ended with code {done.returncode}")
     return list(_tools(done.stdout.decode(errors="replace"))), words
 
 

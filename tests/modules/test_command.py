@@ -92,7 +92,7 @@ def test_list_of_the_standard_library(run):
 
 def test_list_of_a_missing_path(run):
     result = run("list", "absent.c")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr == (
         "error: there is no file absent.c\nhelp: the path is relative to the current directory\n"
     )

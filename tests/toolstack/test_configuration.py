@@ -54,17 +54,24 @@ def check(pse, tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("module\n", 1, "expected: module NAME, module /path/to/tool.so, or either with `as INSTANCE`"),
+        ("module\n", 1, "a `module` line names one tool\nhelp: write `module NAME` or"),
         ("# first\nargument a b\n", 2, "`argument` must come after the `module` line that it belongs to"),
-        ("module {good}\nargument key\n", 2, "`argument` needs a key and a value: argument KEY VALUE"),
-        ("module {good}\n argument a 1\n argument a 2\n", 3, "the argument `a` is given twice"),
-        ("module {good}\nonly MPI_Sned\n", 2, "this MPI has no routine `MPI_Sned`"),
-        ("module {good}\nexcept\n", 2, "names of MPI routines are missing, as in: only MPI_Send MPI_Recv"),
         (
-            "module {good}\nfrom soon\n",
+            "module {good}\nargument key\n",
             2,
-            "expected one number, of seconds since the first MPI call, not `soon`",
+            "`argument` needs a key and a value\nhelp: write `argument KEY VALUE`",
         ),
+        ("module {good}\n argument a 1\n argument a 2\n", 3, "the argument `a` is given twice"),
+        (
+            "module {good}\nonly MPI_Sned\n",
+            2,
+            "this MPI has no routine `MPI_Sned`\nhelp: write names as in C",
+        ),
+        ("module {good}\nexcept\n", 2, "names of MPI routines are missing\nhelp: name them in the same line"),
+        ("module {good}\nfrom soon\n", 2, "expected one number of seconds, not `soon`\nhelp: write one"),
+        ("module {good}\nuntil\n", 2, "a number of seconds is missing\nhelp: write one number: `from 0.5`"),
+        ("module {good}\ncommunicator\n", 2, "`communicator` needs at least one communicator\nhelp: "),
+        ("module {good}\ncommunicator 5\n", 2, "by names, not by numbers such as `5`\nhelp: write `world`"),
         (
             "module {good}\nfrom 3\nuntil 2\n",
             3,
@@ -72,12 +79,12 @@ def check(pse, tmp_path):
         ),
         ("module {good}\nsees-tools maybe\n", 2, "`sees-tools` is followed by either `yes` or `no`"),
         ("module {good} as x\nmodule {good} as x\n", 2, "the name `x` is taken by the module of line 1"),
-        ("modul {good}\n", 1, "unknown directive `modul`: the directives are module, argument"),
+        ("modul {good}\n", 1, "unknown directive `modul`\nhelp: the directives are module, argument"),
         ('module "{good}\n', 1, 'a quotation mark is not closed: "/'),
         (
             "module {good}\n\ncommunicato world\n",
             3,
-            "unknown directive `communicato`: the directives are module, argument",
+            "unknown directive `communicato`\nhelp: the directives are module, argument",
         ),
         (
             "module nosuchtool\n",
@@ -98,7 +105,13 @@ def test_mistakes_in_a_configuration_are_named(preload, good, tmp_path, text, li
     with pytest.raises(UsageError) as raised:
         stack.verify(str(file), preload)
     assert raised.value.message.startswith(f"{file}:{line}: ")
-    assert words in raised.value.message
+    assert words in f"{raised.value.message}\nhelp: {raised.value.help}"
+
+
+def test_a_configuration_without_tools_is_checked_as_such(check, tmp_path):
+    done = check("# module profile\n")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{tmp_path / 'tools.conf'} loads no tool: programs would run without any\n"
 
 
 @pytest.mark.parametrize(("file", "why"), [("/nowhere/tools.conf", "No such file"), ("/", "Is a directory")])

@@ -75,7 +75,8 @@ def _chosen_nodes(number: int, application: Application, names: Sequence[str]) -
         else:
             chosen.add(names.index(node) if isinstance(node, str) else node)
             continue
-        help = f"nodes are {list_text(names)}, or 0 to {len(names) - 1}"
+        numbers = f"0 to {len(names) - 1}" if len(names) > 1 else "0"
+        help = f"give nodes by name ({list_text(names, 'or')}) or by number ({numbers})"
         raise PlacementError(number, application.name, problem, help=help)
     return chosen
 

@@ -119,13 +119,21 @@ def call_help(
 ) -> str:
     """Say how to write a call: what is given stays where it fits, the rest is what there is, or a value."""
     inputs, chosen = _inputs(context, node, slots)
-    names = [output.name.id for output in node.outputs][: len(outputs)]
+    names = [_as_written(context, output) for output in node.outputs][: len(outputs)]
     names += [unused_name(context, name) for name in outputs[len(names) :]]
     form = f"{node.callee.text}({', '.join(inputs)})" + (f" -> {', '.join(names)}" if names else "")
     missing = [slot.name for slot in chosen if slot.kind == "array" and slot.name in inputs]
     missing = [f"`{name}`" for name in missing if context.frame.find(name) is None]
     first = f"   (make {' and '.join(missing)} before)" if missing else ""
     return f"write{', for example' if chosen else ''}:  {thread}{form}{first}"
+
+
+def _as_written(context: Context, output: sx.OutputNode) -> str:
+    """Give an output with its distribution and reduction, as far as they are in one line."""
+    span = output.span
+    if span.line != span.end_line:
+        return output.name.id
+    return context.text.split("\n")[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
 def _inputs(context: Context, node: sx.Call, slots: Sequence[Slot]) -> tuple[list[str], list[Slot]]:

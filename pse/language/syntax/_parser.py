@@ -263,15 +263,22 @@ class Recovery:
         return None
 
     def _behind_brackets(self, index: int) -> int | None:
-        """Drop an index, or take a list for a value: where the text goes on well behind the brackets."""
-        if self.tokens[index].type != "LSQB":
-            return None
-        kinds = [token.type for token in self.tokens[index:]]
-        behind = index + kinds.index("RSQB") + 1 if "RSQB" in kinds else len(self.tokens)
+        """Drop an index or a method's call, or take a list for a value: if the text goes on well there."""
+        opening = {"LSQB": index, "DOT": index + 2}.get(self.tokens[index].type, len(self.tokens))
+        behind = self._behind_bracket(opening)
         for instead in ([], [_like(self.tokens[index], "NAME")]):
             if behind < len(self.tokens) and self._fits(instead, behind):
                 return self._feed(instead, behind)
         return None
+
+    def _behind_bracket(self, opening: int) -> int:
+        """Give the index behind the bracket that closes the one at `opening`; the end if there is none."""
+        depth = 0
+        for found, token in enumerate(self.tokens[opening:], opening + 1):
+            depth += (token.type in OPENING) - (token.type in CLOSING)
+            if depth <= 0:
+                return found if token.type in CLOSING else len(self.tokens)
+        return len(self.tokens)
 
     def _feed(self, tokens: list[Token], index: int) -> int:
         for token in tokens:
@@ -285,11 +292,17 @@ class Recovery:
         configuration.callbacks = {}
         trial.parser_state.parse_conf = configuration
         try:
-            for token in [*instead, *self.tokens[index : index + LOOKAHEAD]]:
+            for token in [*instead, *self._ahead(index)]:
                 trial.feed_token(token)
         except UnexpectedToken:
             return False
         return True
+
+    def _ahead(self, index: int) -> list[Token]:
+        """Give the tokens from `index` that have to fit: the next line may have a mistake of its own."""
+        found = self.tokens[index : index + LOOKAHEAD]
+        lines = [token.line for token in found]
+        return found[: lines.count(lines[0]) + 1]
 
     # Panic mode.
 

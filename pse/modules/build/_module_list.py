@@ -79,7 +79,7 @@ def find_modules(paths: Iterable[str]) -> tuple[list[Listed], list[ModuleFile]]:
 
     Raises
     ------
-    ModuleNotFound, UsageError
+    UsageError
         If a path is missing; files in folders that are not modules are passed over.
 
     Examples
@@ -142,7 +142,7 @@ def read_module_file(path: str) -> ModuleFile:
 
     Raises
     ------
-    ModuleNotFound
+    UsageError
         If it can't be read.
 
     Examples
@@ -156,8 +156,11 @@ def read_module_file(path: str) -> ModuleFile:
         what = "file" if os.path.splitext(name)[1] else "file or folder"
         beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
         help = did_you_mean(name, beside) or "the path is relative to the current directory"
-        raise ModuleNotFound(f"there is no {what} {path}", help=help)
-    text, _ = finder.read_source(path, path)
+        raise UsageError(f"there is no {what} {path}", help=help)
+    try:
+        text, _ = finder.read_source(path, path)
+    except ModuleNotFound as failure:
+        raise UsageError(failure.message, help=failure.help) from None
     return finder.examine_source(text, path)
 
 

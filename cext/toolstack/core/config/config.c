@@ -21,8 +21,8 @@ struct config_reader {
     size_t size;
 };
 
-static bool wrong(struct config_reader *reader, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static bool wrong(struct config_reader *reader, const char *help, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Where the reader is, as messages name it; NULL without memory. */
 static char *place_of(const struct config_reader *reader)
@@ -34,17 +34,25 @@ static char *place_of(const struct config_reader *reader)
     return asprintf(&place, "%s:%d", config->file, reader->line) < 0 ? NULL : place;
 }
 
-static bool wrong(struct config_reader *reader, const char *format, ...)
+/* What is wrong in the line at hand and, in a line of its own, what to write there. */
+static bool wrong(struct config_reader *reader, const char *help, const char *format, ...)
 {
     va_list rest;
-    char *place = place_of(reader);
-    int length = snprintf(reader->error, reader->size, "%s: ", place ? place : reader->config->file);
-    free(place);
+    char *what = NULL, *place = place_of(reader);
     va_start(rest, format);
-    if (length > 0 && (size_t)length < reader->size)
-        vsnprintf(reader->error + length, reader->size - (size_t)length, format, rest);
+    if (vasprintf(&what, format, rest) < 0)
+        what = NULL;
     va_end(rest);
+    snprintf(reader->error, reader->size, "%s: %s\nhelp: %s", place ? place : reader->config->file,
+             what ? what : format, help);
+    free(place);
+    free(what);
     return false;
+}
+
+static bool no_memory(struct config_reader *reader)
+{
+    return wrong(reader, "look at the limits of this shell (ulimit -a)", "there is no memory");
 }
 
 /* The next word, or what stands in quotes, and what follows; "" at the end. */
@@ -69,13 +77,14 @@ static bool add(struct word_list *words, const char *word)
     return true;
 }
 
-static bool all_words(struct config_reader *reader, struct word_list *words, char *rest, const char *what)
+static bool all_words(struct config_reader *reader, struct word_list *words, char *rest, const char *what,
+                      const char *help)
 {
     const int before = words->count;
     for (char *word = next_word(&rest); *word; word = next_word(&rest))
         if (!add(words, word))
-            return wrong(reader, "there is no memory");
-    return words->count > before || wrong(reader, "%s", what);
+            return no_memory(reader);
+    return words->count > before || wrong(reader, help, "%s", what);
 }
 
 /* Directives
@@ -110,13 +119,15 @@ static bool read_module(struct config_reader *reader, char *rest)
     struct stack_config *config = reader->config;
     const char *wanted = next_word(&rest), *as = next_word(&rest), *instance = next_word(&rest);
     if (!*wanted || (*as && (strcmp(as, "as") != 0 || !*instance)) || *next_word(&rest))
-        return wrong(reader, "expected: module NAME, module /path/to/tool.so, or either with `as INSTANCE`");
+        return wrong(reader, "write `module NAME` or `module /path/to/tool.so`; `as INSTANCE` may follow",
+                     "a `module` line names one tool");
     const struct tool_spec *other = *as ? find_instance(config, instance) : NULL;
     if (other)
-        return wrong(reader, "the name `%s` is taken by the module of line %d", instance, other->line);
+        return wrong(reader, "write another name behind `as`",
+                     "the name `%s` is taken by the module of line %d", instance, other->line);
     struct tool_spec *longer = realloc(config->spec, ((size_t)config->count + 1) * sizeof *longer);
     if (!longer)
-        return wrong(reader, "there is no memory");
+        return no_memory(reader);
     config->spec = longer;
     reader->spec = longer + config->count;
     *reader->spec = (struct tool_spec){
@@ -124,7 +135,7 @@ static bool read_module(struct config_reader *reader, char *rest)
     reader->spec->name = *as ? strdup(instance) : default_name(config, wanted);
     reader->spec->place = place_of(reader);
     if (!reader->spec->wanted || !reader->spec->name || !reader->spec->place)
-        return wrong(reader, "there is no memory");
+        return no_memory(reader);
     config->count++;
     return true;
 }
@@ -136,51 +147,68 @@ static bool read_argument(struct config_reader *reader, char *rest)
     char *value = rest + strspn(rest, " \t");
     size_t length = strlen(value);
     if (!*key || !length)
-        return wrong(reader, "`argument` needs a key and a value: argument KEY VALUE");
+        return wrong(reader, "write `argument KEY VALUE`", "`argument` needs a key and a value");
     if (length > 1 && value[0] == '"' && value[length - 1] == '"') {
         value[length - 1] = '\0';
         value++;
     }
     for (int i = 0; i < reader->spec->keys.count; i++)
         if (strcmp(reader->spec->keys.word[i], key) == 0)
-            return wrong(reader, "the argument `%s` is given twice", key);
-    return (add(&reader->spec->keys, key) && add(&reader->spec->values, value)) ||
-           wrong(reader, "there is no memory");
+            return wrong(reader, "remove one of the two lines", "the argument `%s` is given twice", key);
+    return (add(&reader->spec->keys, key) && add(&reader->spec->values, value)) || no_memory(reader);
 }
 
 static bool read_routines(struct config_reader *reader, struct word_list *words, char *rest)
 {
-    if (!all_words(reader, words, rest, "names of MPI routines are missing, as in: only MPI_Send MPI_Recv"))
+    if (!all_words(reader, words, rest, "names of MPI routines are missing",
+                   "name them in the same line: only MPI_Send MPI_Recv"))
         return false;
     for (int i = 0; i < words->count; i++)
         if (pse_toolstack_find(words->word[i]) < 0)
-            return wrong(reader, "this MPI has no routine `%s`: write names as in C (MPI_Send)",
+            return wrong(reader, "write names as in C (MPI_Send)", "this MPI has no routine `%s`",
                          words->word[i]);
     return true;
 }
 
 static bool read_seconds(struct config_reader *reader, double *seconds, char *rest)
 {
+    static const char help[] = "write one number: `from 0.5` begins half a second after the first MPI call";
     char *end;
     const char *word = next_word(&rest);
     *seconds = strtod(word, &end);
-    if (end == word || *end || !(*seconds >= 0) || *next_word(&rest))
-        return wrong(reader, "expected one number, of seconds since the first MPI call, not `%s`", word);
+    if (!*word)
+        return wrong(reader, help, "a number of seconds is missing");
+    if (*end || !(*seconds >= 0) || *next_word(&rest))
+        return wrong(reader, help, "expected one number of seconds, not `%s`", word);
     if (reader->spec->until <= reader->spec->from)
-        return wrong(reader, "the tool would see no call: `until %g` is not later than `from %g`",
+        return wrong(reader, "write a later time behind `until`",
+                     "the tool would see no call: `until %g` is not later than `from %g`",
                      reader->spec->until, reader->spec->from);
     return true;
 }
 
+static bool read_communicators(struct config_reader *reader, char *rest)
+{
+    static const char help[] = "write `world`, `self`, or names that were given with MPI_Comm_set_name";
+    struct word_list *words = &reader->spec->communicators;
+    if (!all_words(reader, words, rest, "`communicator` needs at least one communicator", help))
+        return false;
+    for (int i = 0; i < words->count; i++)
+        if (words->word[i][strspn(words->word[i], "0123456789")] == '\0')
+            return wrong(reader, help, "communicators are told apart by names, not by numbers such as `%s`",
+                         words->word[i]);
+    return true;
+}
+
 static const char directives[] =
-    "module, argument, optional, only, except, communicator, from, until, sees-tools";
+    "the directives are module, argument, optional, only, except, communicator, from, until, sees-tools";
 
 static bool is_known(const char *directive)
 {
     const size_t length = strlen(directive);
-    const char *at = strpbrk(directive, ", ") ? NULL : directives;
+    const char *at = strpbrk(directive, ", ") ? NULL : strstr(directives, "module");
     for (; at && (at = strstr(at, directive)); at++)
-        if ((at == directives || at[-1] == ' ') && (at[length] == ',' || !at[length]))
+        if (at[-1] == ' ' && (at[length] == ',' || !at[length]))
             return true;
     return false;
 }
@@ -196,8 +224,7 @@ static bool read_property(struct config_reader *reader, const char *directive, c
     if (strcmp(directive, "except") == 0)
         return read_routines(reader, &spec->except, rest);
     if (strcmp(directive, "communicator") == 0)
-        return all_words(reader, &spec->communicators, rest,
-                         "`communicator` needs world, self, or the name of a communicator");
+        return read_communicators(reader, rest);
     if (strcmp(directive, "from") == 0)
         return read_seconds(reader, &spec->from, rest);
     if (strcmp(directive, "until") == 0)
@@ -205,23 +232,25 @@ static bool read_property(struct config_reader *reader, const char *directive, c
     const char *word = next_word(&rest);
     if (strcmp(directive, "optional") == 0) {
         spec->optional = true;
-        return !*word || wrong(reader, "nothing may follow `optional` in its line");
+        return !*word || wrong(reader, "remove what follows it", "nothing may follow `optional` in its line");
     }
     spec->hides = strcmp(word, "no") == 0;
     return ((spec->hides || strcmp(word, "yes") == 0) && !*next_word(&rest)) ||
-           wrong(reader, "`sees-tools` is followed by either `yes` or `no`");
+           wrong(reader, "write `sees-tools yes` or `sees-tools no`",
+                 "`sees-tools` is followed by either `yes` or `no`");
 }
 
 static bool read_directive(struct config_reader *reader, const char *directive, char *rest)
 {
     if (strcmp(directive, "origin") == 0 && reader->line == 1)
-        return (reader->config->origin = strdup(rest)) || wrong(reader, "there is no memory");
+        return (reader->config->origin = strdup(rest)) || no_memory(reader);
     if (!is_known(directive))
-        return wrong(reader, "unknown directive `%s`: the directives are %s", directive, directives);
+        return wrong(reader, directives, "unknown directive `%s`", directive);
     if (strcmp(directive, "module") == 0)
         return read_module(reader, rest);
     if (!reader->spec)
-        return wrong(reader, "`%s` must come after the `module` line that it belongs to", directive);
+        return wrong(reader, "write `module NAME` in a line above",
+                     "`%s` must come after the `module` line that it belongs to", directive);
     return read_property(reader, directive, rest);
 }
 
@@ -257,7 +286,8 @@ static bool read_line(struct config_reader *reader, char *line)
     strip(line);
     char *rest = line, *directive = next_word(&rest);
     if (strcmp(directive, "argument") != 0 && is_open(rest))
-        return wrong(reader, "a quotation mark is not closed: %s", strchr(rest, '"'));
+        return wrong(reader, "write the other quotation mark in the same line",
+                     "a quotation mark is not closed: %s", strchr(rest, '"'));
     return !*directive || read_directive(reader, directive, rest);
 }
 

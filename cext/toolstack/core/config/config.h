@@ -43,7 +43,7 @@ struct stack_config {
     struct tool_spec *spec;
 };
 
-/* Read a configuration; what is wrong goes to `error` and gives false. */
+/* Read a configuration; what is wrong, and a line with what to do, goes to `error` and gives false. */
 bool pse_toolstack_read_config(struct stack_config *config, const char *file, char *error, size_t size);
 const char *pse_toolstack_not_found(const struct tool_spec *spec); /* what to say where `path` is NULL */
 
