@@ -399,6 +399,26 @@ def test_what_starts_ranks_loads_neither_mpi_nor_pictures_nor_terminals_nor_grap
     assert not {"mpi4py", "matplotlib", "networkx", "pandas", "rich", "scipy"} & set(tops(loaded))
 
 
+def test_before_ranks_are_started_nothing_is_loaded_that_can_be_loaded_while_they_come_up():
+    script = (
+        "import os, sys\n"
+        "def look(event, about):\n"
+        "    if event == 'subprocess.Popen' and 'mpiexec' in str(about[0]):\n"
+        "        print(*sys.modules, flush=True)\n"
+        "        os._exit(0)\n"
+        "sys.addaudithook(look)\n"
+        "from pse.cli import main\n"
+        "main(['run', 'pingpong.coven'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT / "programs", capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "pse.runtime.launch._launch" in loaded
+    assert not {"numpy", "rich", "networkx", "mpi4py"} & set(tops(loaded))
+    assert not {name for name in loaded if name.startswith("pse.runtime.status._report")}
+
+
 RANK_MODULES = 195
 """How many modules of the package a rank may load before it begins."""
 

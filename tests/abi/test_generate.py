@@ -47,6 +47,9 @@ def test_every_entry_of_a_table_is_read(table):
 def test_a_dtype_lies_in_memory_as_the_struct_does(table, struct):
     """C's compiler asserts the same numbers in the headers."""
     dtype = getattr(importlib.import_module(table.module), struct.python)
+    if struct.only_size:
+        assert dtype == LAYOUTS.size(struct)
+        return
     places = LAYOUTS.places(struct)
     assert dtype.itemsize == LAYOUTS.size(struct)
     assert {name: dtype.fields[name][1] for name in dtype.names} == {

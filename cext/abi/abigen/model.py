@@ -103,6 +103,11 @@ class Struct:
     fields: list[Field] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
 
+    @property
+    def only_size(self) -> bool:
+        """Say whether Python needs no more of it than its size: a name with _BYTES."""
+        return self.python.endswith("_BYTES")
+
 
 @dataclass(frozen=True)
 class Text:

@@ -39,7 +39,7 @@ def _imports(
     tables = {struct.row[1] != "-" for struct in rows}
     standard += f"from typing import {'Any, ' * (True in tables)}NamedTuple\n" if tables else ""
     lines = [standard] if standard else []
-    lines += ["import numpy as np\n"] if structs else []
+    lines += ["import numpy as np\n"] if any(not struct.only_size for struct in structs) else []
     others = set()
     for name in _inner(structs, layouts):
         home, struct = layouts.home(name), layouts.struct(name)
@@ -66,6 +66,9 @@ def _constant(row: Constant) -> str:
 
 
 def _dtype(struct: Struct, layouts: Layouts) -> str:
+    """Write a struct's dtype; its size where Python needs no more, which needs no NumPy."""
+    if struct.only_size:
+        return row_with_comment(f"{struct.python} = {layouts.size(struct)}", struct.meaning)
     rows = "".join(_field(struct, index, layouts) for index in range(len(struct.fields)))
     places = list(layouts.places(struct).values())
     padded = sum(place.size for place in places) != layouts.size(struct)

@@ -205,6 +205,11 @@ class CallSite:
     label: str
     moved: bool = False
 
+    @property
+    def takes_communicator(self) -> bool:
+        """Whether its module gets a communicator."""
+        return any(parameter.type.element is Element.COMM for parameter in self.module.signature.inputs)
+
 
 def periodic_axes(site: CallSite) -> frozenset[int]:
     """Give the axes beyond whose edges an `exchange` goes on at the array's other end.

@@ -18,9 +18,6 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-import numpy as np
-from numpy.lib import format as npy
-
 from pse._locks import try_lock
 from pse.errors import UsageError, system_help
 from pse.runtime.checkpoint._manifest import DATA, MANIFEST, FileNote, Saved, new_checksum
@@ -139,6 +136,9 @@ class Directory:
         OSError
             If that fails; `filename` says where.
         """
+        import numpy as np  # Not for the launcher, which only looks at the directory.
+        from numpy.lib import format as npy
+
         name = f"{serial:06}-rank-{rank}.npz"
         members = []
         with self._replacing(name) as file:

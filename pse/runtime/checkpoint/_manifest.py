@@ -16,12 +16,15 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, field, fields
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pse.errors import UsageError
 from pse.records import dataclass
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
 
 MANIFEST = "checkpoint.json"
 LOST = "this checkpoint can't be used: put the file back, or start the program anew"
@@ -216,8 +219,6 @@ def verify(directory: str, note: FileNote) -> None:
 
 FORMAT = ManifestFormat("pse checkpoint", 1, "a checkpoint manifest of pse")
 _PENDING = re.compile(r"%letter\d+\.\w+\.(\w+)@\d+")
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,15 @@ import contextlib
 import os
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
-
-import numpy as np
-from numpy.lib import format as npy
+from typing import IO, TYPE_CHECKING, Any
 
 from pse.errors import RunError, system_help
-from pse.runtime.checkpoint._manifest import LOST, MANIFEST, Array, CheckpointRefused, Manifest, from_text
+from pse.runtime.checkpoint._manifest import LOST, MANIFEST, CheckpointRefused, Manifest, from_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pse.runtime.checkpoint._manifest import Array
 
 _CHUNK = 1 << 20
 
@@ -61,6 +63,8 @@ class Reader:
         RunError
             If it can't be read (its file has changed since it was verified).
         """
+        from numpy.lib import format as npy  # Not for the launcher, which only reads manifests.
+
         with self._opened(member) as file:
             return npy.read_array(file, allow_pickle=False)
 
@@ -73,7 +77,7 @@ class Reader:
         """Read a value into a C-ordered array of its type and shape."""
         with self._opened(member) as file:
             _header(file)
-            left = target.reshape(-1).view(np.uint8).data
+            left = target.reshape(-1).view("u1").data
             while left.nbytes:
                 data = file.read(min(_CHUNK, left.nbytes))
                 if not data:
@@ -102,6 +106,8 @@ class Reader:
 
 
 def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    from numpy.lib import format as npy
+
     if npy.read_magic(file) != (1, 0):
         raise ValueError("it has another format")
     shape, fortran, dtype = npy.read_array_header_1_0(file)

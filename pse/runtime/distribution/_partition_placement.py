@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from itertools import chain
+from numbers import Integral
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from pse.errors import ProgramError, RunError
 from pse.language.check import ResolvedProgram
@@ -110,6 +109,8 @@ def agree(
     """
     if not is_users(placement):
         return place_partitions(placement, counts, processors)
+    import numpy as np  # Not for the launcher, where the program's rule is enough.
+
     told = np.empty(sum(counts.values()), np.int32)
     if comm.Get_rank() == 0:
         placed = place_partitions(placement, counts, processors)
@@ -137,7 +138,7 @@ def _ask(placement: str, name: str, partitions: int, processors: int) -> Owners:
         )
     try:
         given = place(partitions, processors)
-        owners = [*given] if isinstance(given, list | tuple | range | np.ndarray) else given
+        owners = [*given] if isinstance(given, list | tuple | range) or hasattr(given, "__array__") else given
     except (Exception, SystemExit) as error:
         message = f"placement {placement}: {function}({partitions}, {processors}) failed for partition {name}"
         raise ModuleError(
@@ -168,7 +169,7 @@ def _check(call: str, owners: object, partitions: int, processors: int) -> None:
             help="return one processor for each partition",
         )
     for partition, owner in enumerate(owners):
-        number = isinstance(owner, int | np.integer) and not isinstance(owner, bool)
+        number = isinstance(owner, Integral) and not isinstance(owner, bool)
         if not number or not 0 <= owner < processors:
             raise RunError(
                 f"{call} returned {owner!r:.40} for partition {partition}; {expected}",

@@ -29,6 +29,7 @@ from pse._abi.waiting import KILLED_HELP, ExitCode
 from pse.errors import RunError, UsageError
 from pse.runtime._channel import Board
 from pse.runtime.checkpoint._schedule import STOP_GRACE, late_stop
+from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.launch._mpiexec import (
     Hosts,
     Mpiexec,
@@ -40,15 +41,11 @@ from pse.runtime.launch._mpiexec import (
     spread_ranks,
 )
 from pse.runtime.launch._serial import run_serially
-from pse.runtime.plan._communicators import takes_one
-from pse.runtime.request._dry_run import dry_run
 from pse.runtime.request._prepared import Prepared, Request
-from pse.runtime.request._request import prepare
+from pse.runtime.request._request import build, prepare
 from pse.runtime.request._resume import verify_files, way_on
 from pse.runtime.status._progress import WATCHER_VARIABLE, announce_preparation
 from pse.runtime.status._progress_choice import choose_progress
-from pse.runtime.status._report import Report
-from pse.runtime.status._report_text import format_report
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import check_shared_memory, remove_leaked, remove_session
 from pse.runtime.supervise._exit_diagnosis import Diagnosis
@@ -79,6 +76,9 @@ _LOOK_AT_RECORDS = 0.5
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _RANKS_PER_CORE = 64
+_PLANNED_MEANWHILE = 64
+"""Partitions, and ranks, for which plans are made sooner than ranks come up."""
+
 _MARK = "PSE_JOB"
 
 
@@ -126,23 +126,36 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
         _check_ranks(prepared)
         check_shared_memory(prepared.ranks)
         raise_file_limit(prepared.ranks)
+    meanwhile = hosts.all_local(os.environ) and _planned_quickly(prepared)
     with announce_preparation(prepared):
-        dry_run(prepared)
-    if (
-        WATCHER_VARIABLE in os.environ
-    ):  # Who watches has checked the program, and has the warnings as objects.
+        build(prepared)
+        if not meanwhile:
+            _dry_run(prepared)
+    # Who watches has checked the program, and has the warnings as objects.
+    if WATCHER_VARIABLE in os.environ:
         sys.stderr.write(prepared.remarks)
     else:
         prepared.print_warnings(sys.stderr)
     placed = spread_ranks(hosts, prepared.placement, prepared.processors)
     coscheduled = prepared.options.transport == "bcs"
-    communicates = not request.serial and (coscheduled or any(takes_one(site) for site in prepared.sites))
+    communicates = not request.serial and (coscheduled or prepared.takes_communicators)
     tool = waiting() if communicates else None
     if tool:
         tool.make()
     for_ranks = replace(request, processors=prepared.processors, coopwait=tool is not None)
     line = mpiexec_command(mpiexec, prepared.ranks, placed, rank_arguments(for_ranks))
-    return _JobRun(prepared, hosts.all_local(os.environ)).run(line, mpiexec)
+    return _JobRun(prepared, hosts.all_local(os.environ), meanwhile).run(line, mpiexec)
+
+
+def _planned_quickly(prepared: Prepared) -> bool:
+    partitions = sum(partition_counts(prepared.program, prepared.environment).values())
+    return max(prepared.ranks, partitions) <= _PLANNED_MEANWHILE
+
+
+def _dry_run(prepared: Prepared) -> None:
+    from pse.runtime.request._dry_run import dry_run  # It loads NumPy: ranks may come up meanwhile.
+
+    dry_run(prepared)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -159,8 +172,8 @@ def _check_ranks(prepared: Prepared) -> None:
 class _JobRun:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(self, prepared: Prepared, all_local: bool) -> None:
-        self.prepared, self.all_local = prepared, all_local
+    def __init__(self, prepared: Prepared, all_local: bool, plans_meanwhile: bool) -> None:
+        self.prepared, self.all_local, self._plans_meanwhile = prepared, all_local, plans_meanwhile
         self._passes_signals_on = True
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
@@ -180,7 +193,7 @@ class _JobRun:
         try:
             with _signals_to(self.selector):
                 try:
-                    self._start(line, mpiexec)
+                    self._start_with_plans(line, mpiexec)
                     self._watch_to_end()
                 finally:
                     self._clean(began)
@@ -188,6 +201,16 @@ class _JobRun:
             self.selector.close()
             processes.adopt_orphans(False)
         return self._finish()
+
+    def _start_with_plans(self, line: list[str], mpiexec: Mpiexec) -> None:
+        """Start ranks; if the program is still to be dry-run, they come up meanwhile, and wait for that."""
+        if not self._plans_meanwhile:
+            self._start(line, mpiexec)
+            return
+        self.records.hold_ranks()
+        self._start(line, mpiexec)
+        _dry_run(self.prepared)
+        self.records.release_ranks()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
         # Open MPI's kills the ranks a second later, before they have written a checkpoint.
@@ -412,6 +435,9 @@ class _JobRun:
         return 0
 
     def _print_report(self) -> None:
+        from pse.runtime.status._report import Report
+        from pse.runtime.status._report_text import format_report
+
         for record in self.records.read():
             if record.kind == "report":
                 if self.prepared.request.report == "json":

@@ -9,9 +9,8 @@ from typing import NoReturn
 
 from pse.errors import UsageError
 from pse.runtime.launch._mpiexec import Hosts, rank_arguments
-from pse.runtime.request._dry_run import dry_run
 from pse.runtime.request._prepared import Request
-from pse.runtime.request._request import prepare
+from pse.runtime.request._request import build, prepare
 from pse.runtime.status._progress import announce_preparation
 
 
@@ -29,8 +28,11 @@ def run_serially(request: Request, hosts: Hosts) -> NoReturn:
                 f"{option} and --serial exclude each other",
                 help="--serial runs one rank, on this machine",
             )
+    from pse.runtime.request._dry_run import dry_run
+
     prepared = prepare(request)
     with announce_preparation(prepared):
+        build(prepared)
         dry_run(prepared)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -19,7 +19,6 @@ import numpy as np
 from pse._abi.plan import CallKind
 from pse.errors import ProgramError
 from pse.language.check import CallSite, Parallel
-from pse.language.types import Element
 from pse.records import dataclass
 from pse.runtime import _faults
 from pse.text import count_text
@@ -54,14 +53,9 @@ class Communicator:
         return 0 if self.handle is None else int(self.handle.ctypes.data)
 
 
-def takes_one(site: CallSite) -> bool:
-    """Whether a call site's module gets a communicator."""
-    return any(p.type.element is Element.COMM for p in site.module.signature.inputs)
-
-
 def waits_for_turn(site: CallSite, kind: CallKind) -> bool:
     """Whether a call may block until its instances on all processors have come to it."""
-    return site.parallel and kind in (CallKind.NATIVE, CallKind.PYTHON) and takes_one(site)
+    return site.parallel and kind in (CallKind.NATIVE, CallKind.PYTHON) and site.takes_communicator
 
 
 def members(job: Job, site: CallSite) -> list[int]:
@@ -92,7 +86,7 @@ def members(job: Job, site: CallSite) -> list[int]:
 
 def bound(job: Job) -> frozenset[int]:
     """Give the partitions that stay where they are, as ranks of a communicator, by `Job.load_of`."""
-    regions = {_region(job, site) for site in job.liveness.walk.sites if takes_one(site)}
+    regions = {_region(job, site) for site in job.liveness.walk.sites if site.takes_communicator}
     sizes = {name: len(owners) for name, owners in job.placements.items() if name in regions}
     return frozenset(job.load_of(name, index) for name, size in sizes.items() for index in range(size))
 
@@ -111,8 +105,8 @@ def make(comm: MPI.Intracomm, job: Job) -> dict[int, Communicator]:
     """
     placement = job.liveness.placement
     key = placement.seat(comm.Get_rank()).key
-    sites = [site for site in job.liveness.walk.sites if takes_one(site) and placement.thread_of(site) == key]
     walk = job.liveness.walk
+    sites = [site for site in walk.sites if site.takes_communicator and placement.thread_of(site) == key]
     return {site.id: _made(comm, site, members(job, site), walk.line(site)) for site in sites}
 
 

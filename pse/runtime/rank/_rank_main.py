@@ -24,7 +24,6 @@ from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
 from pse.runtime.pause._stop import Stopped, stop
-from pse.runtime.plan._communicators import takes_one
 from pse.runtime.plan._job import Job
 from pse.runtime.rank._cooperative_wait import WaitTool, coschedule_all, engage_on_all
 from pse.runtime.rank._cores import bind_to_cores, cores_text
@@ -84,10 +83,12 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     prepared = _agree(comm, request, node.launcher is not None)
     if isinstance(prepared, int):
         return prepared
+    if node.records:
+        node.records.wait_for_launcher()
     if prepared.options.transport == "bcs" and not request.serial:
         if code := coschedule_all(node, wait_tool):
             return code
-    elif _takes_communicator(prepared) if request.coopwait is None else request.coopwait:
+    elif prepared.takes_communicators if request.coopwait is None else request.coopwait:
         engage_on_all(node, wait_tool)
     node.join(prepared)
     try:
@@ -102,10 +103,6 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
 
     limit_wait_for_threads(prepared.who(node.rank, socket.gethostname(), os.getpid()))
     return 0
-
-
-def _takes_communicator(prepared: Prepared) -> bool:
-    return any(takes_one(site) for site in prepared.sites)
 
 
 def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | int:

@@ -1,16 +1,15 @@
-"""Before any rank starts, lower the program as every thread's rank would, and build its modules.
+"""Before any rank computes, lower the program as every thread's rank would.
 
-The launcher reports once what this version doesn't run and what can't be built.  Ranks lower the program
-again for themselves (their nodes may differ); `prepare` has checked it before.
+The launcher reports once what this version doesn't run.  Ranks lower the program again for themselves (their
+nodes may differ); `prepare` has checked it before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pse.errors import ProgramError
 from pse.language.check import ModuleReference
-from pse.modules import LoadedModule, build_modules
+from pse.modules import LoadedModule
 from pse.program import analyse_run_liveness
 from pse.runtime.distribution._partition_placement import Owners, is_users, partition_counts, place_partitions
 from pse.runtime.plan._job import Job
@@ -24,15 +23,8 @@ def dry_run(prepared: Prepared) -> None:
     Raises
     ------
     ProgramError
-        If the program calls nothing, or uses what this version doesn't run.
-    BuildError
-        If one of its modules can't be built.
+        If the program uses what this version doesn't run.
     """
-    if prepared.ranks == 0:
-        raise ProgramError(
-            f"{prepared.program.path}: the program calls no module: there is nothing to run",
-            help="add a call, for example: thread_A print(1)",
-        )
     # A user's function for the placement is asked when the run begins, and once: the first rank does it.
     placement = "block" if is_users(prepared.options.placement) else prepared.options.placement
     counts = partition_counts(prepared.program, prepared.environment)
@@ -40,7 +32,6 @@ def dry_run(prepared: Prepared) -> None:
     job = agreed(prepared, [0] * prepared.ranks, placements)
     for key in prepared.placement.keys:
         project(job, prepared.placement.rank_of(key), _unloaded)
-    build_modules(prepared.program.modules, prepared.request.build)
 
 
 def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners]) -> Job:

@@ -143,6 +143,11 @@ class Prepared:
         return self.walk.sites
 
     @property
+    def takes_communicators(self) -> bool:
+        """Whether some module gets a communicator."""
+        return any(site.takes_communicator for site in self.sites)
+
+    @property
     def board_size(self) -> tuple[int, int, int, int]:
         """Count what a board has room for: ranks, call sites, edges, loops in flight."""
         edges = number_edges(self.walk, self.program.tags, self.environment)

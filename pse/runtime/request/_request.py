@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pse.errors import UsageError
+from pse.errors import ProgramError, UsageError
 from pse.language import bind_parameters
 from pse.language.check import ResolvedProgram
 from pse.language.diagnostics import ProgramRefused, has_errors
@@ -121,6 +121,27 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     processors = 1 if placement.serial else processors
     placement = _fold(program, placement, options, partition_counts(program, environment), processors)
     return Prepared(request, program, placement, processors, environment, options, file, said, kept)
+
+
+def build(prepared: Prepared) -> None:
+    """Build the modules of a program.
+
+    Raises
+    ------
+    ProgramError
+        If it calls none.
+    BuildError
+        If one of them can't be built.
+    """
+    if prepared.ranks == 0:
+        raise ProgramError(
+            f"{prepared.program.path}: the program calls no module: there is nothing to run",
+            help="add a call, for example: thread_A print(1)",
+        )
+    if any(module.language != "python" for module in prepared.program.modules):
+        from pse.modules import build_modules
+
+        build_modules(prepared.program.modules, prepared.request.build)
 
 
 def _fold(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pse.errors import UsageError
 from pse.language import bind_parameters
@@ -28,9 +29,11 @@ from pse.runtime.checkpoint._manifest import (
 from pse.runtime.checkpoint._reader import read_manifest
 from pse.runtime.checkpoint._schedule import DEFAULT, Every
 from pse.runtime.distribution._partition_placement import partition_counts, place_partitions
-from pse.runtime.plan._job import Job
 from pse.runtime.request._prepared import Prepared, Request
 from pse.text import count_text
+
+if TYPE_CHECKING:
+    from pse.runtime.plan._job import Job
 
 
 def continued(request: Request) -> tuple[Request, Manifest]:

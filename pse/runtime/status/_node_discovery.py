@@ -12,12 +12,15 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pse import _proc
 from pse._abi.waiting import RankState
-from pse.memory import Arena, ArenaError, ArenaStatistics
 from pse.runtime._channel import Board
 from pse.runtime.supervise._processes import mpiexec_above
+
+if TYPE_CHECKING:
+    from pse.memory import Arena, ArenaStatistics
 
 LOOK_INTERVAL = 1.0
 """Seconds between two looks through the open files of processes."""
@@ -42,6 +45,8 @@ class VisibleNode:
         """Map the arena, where a rank has one open."""
         if self._arena is not None:
             return
+        from pse.memory import Arena, ArenaError  # It loads NumPy, which ranks shouldn't have to wait for.
+
         for slot in map(self.board.slot, self.ranks):
             for descriptor in _memory_files(slot.pid, _ARENA) if slot.state < RankState.DONE else ():
                 with contextlib.suppress(ArenaError, OSError):

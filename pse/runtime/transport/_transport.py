@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from pse._abi.channel import MESSAGE_DTYPE
+from pse._abi.channel import MESSAGE_BYTES
 from pse._abi.elements import FORMATS, TYPE_CODES
 from pse._abi.memory import LAYOUT_DTYPE
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution._strided_copies import strides
 
 HEAD_TAG, ARRAY_TAG = 1, 2
-_HEAD_BYTES = MESSAGE_DTYPE.itemsize + LAYOUT_DTYPE.itemsize
+_HEAD_BYTES = MESSAGE_BYTES + LAYOUT_DTYPE.itemsize
 _TYPES: Mapping[int, MPI.Datatype] = dict.fromkeys(range(len(FORMATS)), MPI.BYTE) | {
     code: MPI.Datatype.fromcode(name) for name, code in TYPE_CODES.items()
 }
