@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import ProgramError
-from pse.runtime.plan._communicators import Communicator, members, takes_one
+from pse.runtime.plan._communicators import Communicator, members
 
 MODULES = """
 import numpy as np
@@ -86,7 +86,7 @@ class Meetings:
         self.job = job
         self.logs = [[] for _ in job.nodes]
         self.chances = [random.Random((seed, rank).__hash__()) for rank in range(len(job.nodes))]
-        self.sites = [site for site in job.liveness.walk.sites if takes_one(site)]
+        self.sites = [site for site in job.liveness.walk.sites if site.takes_communicator]
         self.meetings = {site.id: Meeting(len(members(job, site))) for site in self.sites}
 
     def of(self, rank):

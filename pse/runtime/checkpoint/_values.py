@@ -10,7 +10,7 @@ on any number of processors; pieces are cut anew where partitions hold other par
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pse.language.check import For
 from pse.language.types import Element, Type
 from pse.program import ThreadKey
 from pse.runtime._sequencer import Buffer, Sequencer
-from pse.runtime.checkpoint._manifest import Array, Saved, member_name
+from pse.runtime.checkpoint._manifest import Saved, member_name
 from pse.runtime.checkpoint._reader import Reader
 from pse.runtime.distribution import _index_sets as index_sets
 from pse.runtime.distribution._strided_copies import Axis, Piece, extents
@@ -28,6 +28,9 @@ from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._shapes import Shapes, element_of
 from pse.runtime.plan._slots import HIDDEN
 from pse.runtime.plan._tables import itemsize
+
+if TYPE_CHECKING:
+    from pse.runtime.checkpoint._manifest import Array
 
 _Value = int | float | complex | Buffer
 
