@@ -19,6 +19,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -70,6 +71,9 @@ MPIEXEC_PATIENCE = 0.05
 
 _LOOK = 0.002
 """Seconds between two looks for ranks that have not been seen yet."""
+
+_LOOK_BESIDE_PLANS = 0.01
+"""The same while plans are made, whose thread these looks hold up."""
 
 _LOOK_AT_RECORDS = 0.5
 """Seconds between two looks at the records, where ranks are out of sight."""
@@ -158,6 +162,31 @@ def _dry_run(prepared: Prepared) -> None:
     dry_run(prepared)
 
 
+class _Plans(threading.Thread):
+    """The dry run of a program beside the start of its ranks; `over` can be read from when it is done."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        super().__init__(name="plans", daemon=True)
+        self.over = os.eventfd(0, os.EFD_CLOEXEC)
+        self._prepared = prepared
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Make the plans."""
+        try:
+            _dry_run(self._prepared)
+        except BaseException as error:
+            self._error = error
+        os.eventfd_write(self.over, 1)
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        self.join()
+        os.close(self.over)
+        if self._error is not None:
+            raise self._error
+
+
 def _check_ranks(prepared: Prepared) -> None:
     cores = len(os.sched_getaffinity(0))
     most = max(256, _RANKS_PER_CORE * cores)
@@ -184,6 +213,7 @@ class _JobRun:
         self.stopped_by = 0
         self._stopped_at = float("inf")
         self.deadline = float("inf")
+        self._plans: _Plans | None = None
         self._mark = f"{_MARK}={secrets.token_hex(8)}"
 
     def run(self, line: list[str], mpiexec: Mpiexec) -> int:
@@ -209,8 +239,18 @@ class _JobRun:
             return
         self.records.hold_ranks()
         self._start(line, mpiexec)
-        _dry_run(self.prepared)
+        self._plans = _Plans(self.prepared)
+        self.selector.register(self._plans.over, selectors.EVENT_READ, self._plans)
+        self._plans.start()
+
+    def _plans_made(self) -> None:
+        """Let ranks go on; raises what the program has that can't be run."""
+        assert self._plans is not None
+        self.selector.unregister(self._plans.over)
+        self._plans.check()
+        self._plans = None
         self.records.release_ranks()
+        self.progress.start()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
         # Open MPI's kills the ranks a second later, before they have written a checkpoint.
@@ -265,26 +305,21 @@ class _JobRun:
     # The loop
 
     def _watch_to_end(self) -> None:
-        self.progress.start()
+        if self._plans is None:
+            self.progress.start()
         update = time.monotonic() + self.progress.interval
         running = True
         while running:
-            looking = self.all_local and not self.monitor.complete and not self._ending
-            wait = min(self.deadline, update) - time.monotonic()
             over = self.all_local and self.monitor.complete and not self.monitor.watched
-            if over or not self.all_local:
-                wait = min(wait, _LOOK_AT_RECORDS)
-            events = self.selector.select(max(0.0, min(wait, _LOOK) if looking else wait))
+            looking = self.all_local and not self.monitor.complete and not self._ending
+            events = self.selector.select(self._patience(update, looking, over))
             running = self._handle([key.data for key, _ in events])
-            if looking and not self._ending:
-                self._conclude_unless_mpiexec_was_killed(self.monitor.discover())
-            if not self.all_local:
-                # MPICH 4.0's mpiexec says that a machine can't be reached, and then waits for it for ever.
-                self._conclude(self.monitor.recorded_failure() or self._unreached())
+            self._look(looking)
             if over and running and not self._ending:
                 self._say(self.monitor.holders.look())
             if time.monotonic() >= update:
-                self.progress.update()
+                if self._plans is None:
+                    self.progress.update()
                 update = time.monotonic() + self.progress.interval
             if time.monotonic() >= self.deadline:
                 self._kill()
@@ -292,6 +327,23 @@ class _JobRun:
             self._conclude(self.monitor.check_the_rest())
         for output in self.outputs:
             output.drain()
+
+    def _patience(self, update: float, looking: bool, over: bool) -> float:
+        """Say how long nothing has to be done unless something happens."""
+        wait = min(self.deadline, update) - time.monotonic()
+        if over or not self.all_local:
+            wait = min(wait, _LOOK_AT_RECORDS)
+        if looking:
+            wait = min(wait, _LOOK if self._plans is None else _LOOK_BESIDE_PLANS)
+        return max(0.0, wait)
+
+    def _look(self, looking: bool) -> None:
+        """Look for ranks that are still to be found, or at what those say that can't be seen."""
+        if looking and not self._ending:
+            self._conclude_unless_mpiexec_was_killed(self.monitor.discover())
+        if not self.all_local:
+            # MPICH 4.0's mpiexec says that a machine can't be reached, and then waits for it for ever.
+            self._conclude(self.monitor.recorded_failure() or self._unreached())
 
     def _say(self, text: str) -> None:
         if text:
@@ -314,6 +366,8 @@ class _JobRun:
                 self._conclude(self.monitor.manager_ended(source))
             elif source is self.process:
                 self._conclude(self._mpiexec_killed(0.0))
+            elif source is self._plans:
+                self._plans_made()
             elif isinstance(source, _SignalPipe):
                 for number in source.take():
                     self._stop(number)
@@ -398,7 +452,10 @@ class _JobRun:
 
     def _clean(self, began: float) -> None:
         """Leave nothing: live lines, processes, shared memory, descriptors."""
-        self.progress.stop()
+        if self._plans is None:
+            self.progress.stop()
+        else:
+            self._plans.join()
         if hasattr(self, "process"):
             self.process.kill()
             self.process.wait()
