@@ -171,9 +171,10 @@ program chain {
     counts = []
 
     def full(nodes):
-        wait = state(nodes, 1) == state(nodes, 2) == WAITS_FOR_QUEUE  # They begin nothing more from here on.
+        # Both in their second round: they begin nothing more from here on.
+        wait = state(nodes, 1) == state(nodes, 2) == WAITS_FOR_QUEUE
         counts[:] = [sum(entry[0] == "begin" for entry in flow.log)]
-        return wait
+        return wait and counts[0] >= 4
 
     gate = Gate(flow, full)
     result = start(tmp_path, text, watch=gate.watch, processors=2, items=MIB, shared_memory=shared_memory)

@@ -507,6 +507,8 @@ class _JobRun:
 def _unexplained(code: int) -> str:
     if code < 0:
         return f"error: mpiexec was killed by {signal.Signals(-code).name}\nhelp: {KILLED_HELP}\n"
+    if code == signal.SIGKILL:  # So mpiexec passes on how a rank ended.
+        return f"error: a rank was killed as it started, before it was seen\nhelp: {KILLED_HELP}\n"
     why = f"error: mpiexec ended with code {code}, and no rank said why\n"
     return f"{why}help: read what mpiexec printed above\n"
 
