@@ -22,7 +22,7 @@ enum { KNOWN_TYPES = 16 };
 extern struct sized_type pse_trace_known_types[KNOWN_TYPES];
 
 /* The bytes of an element; 0 for what is not a type. */
-uint64_t pse_trace_size_of(MPI_Datatype datatype);
+__attribute__((cold)) uint64_t pse_trace_size_of(MPI_Datatype datatype);
 
 /* Neighbours of this rank in a topology: those it sends to, or those it receives from. */
 int pse_trace_degree(MPI_Comm comm, int out);

@@ -58,7 +58,7 @@ void pse_trace_order_groups(struct trace_communicator *made, bool is_second);
 /* Write down an entry whose identity is known. */
 void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct trace_communicator *made);
 /* An entry for a communicator that was never seen being made. */
-struct trace_communicator *pse_trace_unseen_communicator(MPI_Comm comm);
+__attribute__((cold)) struct trace_communicator *pse_trace_unseen_communicator(MPI_Comm comm);
 /* All members of a new communicator are here. */
 void pse_trace_communicator_made(MPI_Comm comm, MPI_Comm parent);
 /* With the numbers of its neighbours, for which MPI is asked once. */

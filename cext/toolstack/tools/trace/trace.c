@@ -54,14 +54,16 @@ static void name_routine(unsigned number, uint64_t time)
 
 /* A call of a routine, from where and with which frame of its wrapper.  The lock is held until MPI is called,
  * if anything is recorded. */
-__attribute__((noinline, hot)) static uint64_t enter(unsigned number, const void *site, const char *frame)
+__attribute__((noinline)) PSE_TRACE_HOT static uint64_t enter(unsigned number, const void *site,
+                                                              const char *frame)
 {
     if (!pse_trace_recorder) {
         first_site = site;
         first_frame = frame;
         return pse_clock();
     }
-    pse_trace_check_python_frames();
+    if (pse_trace_is_in_initial_frames())
+        pse_trace_check_python_frames();
     const uint32_t callers = pse_trace_finds_callers ? pse_trace_callers_of(site, frame, 0) : 0;
     if (!pse_trace_begin_records())
         return pse_clock();
@@ -72,7 +74,7 @@ __attribute__((noinline, hot)) static uint64_t enter(unsigned number, const void
 }
 
 /* After what else is recorded of the call, if anything is. */
-__attribute__((noinline, hot)) static void leave(unsigned number, uint64_t entered, int returned)
+__attribute__((noinline)) PSE_TRACE_HOT static void leave(unsigned number, uint64_t entered, int returned)
 {
     if (!pse_trace_is_writing() && !pse_trace_begin_records())
         return;
@@ -106,7 +108,10 @@ static void forget_in_child(void)
 {
     pse_trace_recorder = NULL;
     pse_trace_holder = 0;
+    pse_trace_alone = 0;
+    pse_trace_alone_writes = false;
     pse_trace_mutex = 0;
+    pse_trace_has_mutex = false;
 }
 
 static void open_recorder(int rank, int ranks, const char *path)
@@ -120,6 +125,7 @@ static void open_recorder(int rank, int ranks, const char *path)
     owner = getpid();
     pthread_atfork(NULL, NULL, forget_in_child);
     pse_trace_first_thread(!pse_trace_threads);
+    pse_trace_begin_alone();
 }
 
 static void record_first(unsigned number, uint64_t entered)

@@ -3,6 +3,8 @@
 #include "writer.h"
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,71 +12,130 @@
 
 pse_recorder *pse_trace_recorder;
 bool pse_trace_threads;
-struct trace_thread *pse_trace_writer;
+uintptr_t pse_trace_alone;
+bool pse_trace_alone_writes;
 uint32_t pse_trace_mutex;
+bool pse_trace_has_mutex;
 uintptr_t pse_trace_holder;
 uint64_t pse_trace_now;
 TOOL_THREAD_LOCAL char pse_trace_mark;
 
 static uintptr_t latest_holder; /* whose events the last ones are; 0: to be looked up */
+static struct trace_thread *other_writer;
+
+void pse_trace_begin_alone(void)
+{
+    const long known = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    if (!pse_trace_threads || (known > 0 && known & MEMBARRIER_CMD_GLOBAL))
+        __atomic_store_n(&pse_trace_alone, pse_trace_self(), __ATOMIC_RELAXED);
+}
+
+/* The caller has the mutex.  Who was alone either sees that it is not, or is seen to write. */
+static void end_alone(void)
+{
+    __atomic_store_n(&pse_trace_alone, (uintptr_t)0, __ATOMIC_RELAXED);
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+    while (__atomic_load_n(&pse_trace_alone_writes, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
 
 /* As U. Drepper: Futexes are tricky, 2011. */
-void pse_trace_await_lock(void)
+static void await_mutex(void)
 {
     while (__atomic_exchange_n(&pse_trace_mutex, 2, __ATOMIC_ACQUIRE) != 0)
         syscall(SYS_futex, &pse_trace_mutex, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
 }
 
-void pse_trace_wake_waiting(void)
+void pse_trace_take_mutex(void)
 {
-    syscall(SYS_futex, &pse_trace_mutex, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    uint32_t expected = 0;
+    if (!__atomic_compare_exchange_n(&pse_trace_mutex, &expected, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        await_mutex();
+    if (__atomic_load_n(&pse_trace_alone, __ATOMIC_RELAXED))
+        end_alone();
+    pse_trace_has_mutex = true;
 }
 
-__attribute__((hot)) bool pse_trace_begin_records(void)
+void pse_trace_end_writing_alone(void)
+{
+    __atomic_store_n(&pse_trace_alone_writes, false, __ATOMIC_RELEASE);
+    pse_trace_take_mutex();
+}
+
+void pse_trace_give_mutex(void)
+{
+    pse_trace_has_mutex = false;
+    if (__atomic_exchange_n(&pse_trace_mutex, 0, __ATOMIC_RELEASE) == 2)
+        syscall(SYS_futex, &pse_trace_mutex, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Another thread has just ended it. */
+__attribute__((cold, noinline)) static bool finds_recording_ended(void)
+{
+    pse_trace_unlock();
+    return false;
+}
+
+PSE_TRACE_HOT bool pse_trace_begin_records(void)
 {
     if (!pse_trace_recorder)
         return false;
     pse_trace_lock();
     pse_trace_now = pse_clock();
-    if (pse_trace_recorder)
-        return true;
-    pse_trace_unlock(); /* Another thread has just ended it. */
-    return false;
+    return __builtin_expect(pse_trace_recorder != NULL, 1) || finds_recording_ended();
 }
 
 /* Say that what follows is of this thread. */
-static void turn_to_thread(uint64_t time)
+__attribute__((cold, noinline)) static void turn_to_thread(uint64_t time)
 {
     static uint32_t number;
-    const struct trace_thread *thread = pse_trace_writer ? pse_trace_writer : pse_trace_this_thread();
-    latest_holder = pse_trace_writer ? 0 : pse_trace_self();
+    const struct trace_thread *thread = other_writer ? other_writer : pse_trace_this_thread();
+    latest_holder = other_writer ? 0 : pse_trace_self();
     if (!thread || thread->number == number)
         return;
     number = thread->number;
     pse_recorder_add_at(pse_trace_recorder, time, PSE_EVENT_THREAD, 0, PSE_NONE, 0, number, 0, 0);
 }
 
-static uint64_t in_order(uint64_t time)
+static inline uint64_t in_order(uint64_t time)
 {
     static uint64_t latest;
-    latest = time < latest ? latest : time;
-    if (latest_holder != pse_trace_self() || pse_trace_writer)
-        turn_to_thread(latest);
-    return latest;
+    if (pse_trace_threads)
+        latest = time = time < latest ? latest : time;
+    return time;
 }
 
-__attribute__((hot)) void pse_trace_put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a, uint64_t b,
-                                        uint64_t c)
+__attribute__((cold, noinline)) static void put_after_others(uint64_t time, uint16_t type, uint16_t flags,
+                                                             uint64_t a, uint64_t b, uint64_t c)
 {
+    time = in_order(time);
     if (pse_trace_threads)
-        time = in_order(time);
+        turn_to_thread(time);
     pse_recorder_add_at(pse_trace_recorder, time, type, flags, PSE_NONE, 0, a, b, c);
 }
 
-__attribute__((hot)) void pse_trace_let_go(void)
+PSE_TRACE_HOT void pse_trace_put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a, uint64_t b,
+                                 uint64_t c)
+{
+    pse_recorder *recorder = pse_trace_recorder;
+    const bool is_of_latest = !pse_trace_threads || latest_holder == pse_trace_self();
+    if (__builtin_expect(!is_of_latest || recorder->next == recorder->limit, 0))
+        put_after_others(time, type, flags, a, b, c);
+    else
+        pse_recorder_add_at(recorder, in_order(time), type, flags, PSE_NONE, 0, a, b, c);
+}
+
+PSE_TRACE_HOT void pse_trace_let_go(void)
 {
     if (pse_trace_is_writing())
         pse_trace_unlock();
+}
+
+void pse_trace_write_for(struct trace_thread *thread)
+{
+    other_writer = thread;
+    latest_holder = 0;
 }
 
 void pse_trace_forget_thread(void)

@@ -14,6 +14,7 @@
 #include "python_api.h"
 #include "regions/region_stacks.h"
 #include "regions/region_table.h"
+#include "regions/threads.h"
 #include "tool.h"
 #include "writer.h"
 
@@ -27,34 +28,65 @@ static void (*set_evaluation)(void *interpreter, evaluation *);
 static evaluation *before;
 static TOOL_THREAD_LOCAL unsigned nested;
 
-/* Functions nested deeper are called without the hook: with it each needs some of C's stack. */
-static void *evaluate_unhooked(void *state, void *frame, int throwing);
+/* Codes that are not recorded and will not be, some of them: most calls are of libraries, and while a program
+ * computes, the regions and their table leave the cache. */
+enum { SKIPPED = 128 };
+static const void *skipped[SKIPPED];
 
-__attribute__((hot)) static void *evaluate_region(struct trace_region *region, void *state, void *frame,
-                                                  int throwing)
+static inline const void **skipped_place(const void *code)
 {
-    pse_trace_close_ended_frames();
-    const bool entered = pse_trace_enter_region(region);
+    return &skipped[((uintptr_t)code >> 5) % SKIPPED];
+}
+
+/* Functions nested deeper are called without the hook: with it each needs some of C's stack. */
+__attribute__((cold)) static void *evaluate_unhooked(void *state, void *frame, int throwing);
+
+static inline void *code_of(const void *frame)
+{
+    return *(void *const *)((const char *)frame + CODE_IN_FRAME);
+}
+
+static inline void *evaluate_nested(void *state, void *frame, int throwing)
+{
+    nested++;
     void *result = before(state, frame, throwing);
-    if (entered)
-        pse_trace_leave_region(region);
+    nested--;
     return result;
 }
 
-__attribute__((hot)) static void *evaluate(void *state, void *frame, int throwing)
+static void *evaluate_skipped(const struct trace_region *region, void *state, void *frame, int throwing)
 {
-    if (nested >= DEEPEST_HOOK || !pse_trace_recorder)
+    if (region) /* Else there is no memory for it, and its code may go. */
+        *skipped_place(region->key) = region->key;
+    return evaluate_nested(state, frame, throwing);
+}
+
+__attribute__((noinline)) PSE_TRACE_HOT static void *evaluate_region(void *state, void *frame, int throwing)
+{
+    if (!pse_trace_recorder)
         return evaluate_unhooked(state, frame, throwing);
-    void *const code = *(void **)((char *)frame + CODE_IN_FRAME);
+    void *const code = code_of(frame);
     struct trace_region *region = pse_trace_find_region(code);
     if (__builtin_expect(!region, 0))
         region = pse_trace_python_region(code);
-    nested++;
-    void *result = region && (region->is_recorded || region->open)
-                       ? evaluate_region(region, state, frame, throwing)
-                       : before(state, frame, throwing);
-    nested--;
+    if (!region || !(region->is_recorded || region->open))
+        return evaluate_skipped(region, state, frame, throwing);
+    if (pse_trace_is_in_initial_frames())
+        pse_trace_close_ended_frames();
+    const bool entered = pse_trace_enter_region(region, NULL);
+    void *result = evaluate_nested(state, frame, throwing);
+    if (entered)
+        pse_trace_leave_region(region, true);
     return result;
+}
+
+PSE_TRACE_HOT static void *evaluate(void *state, void *frame, int throwing)
+{
+    const void *const code = code_of(frame);
+    if (__builtin_expect(nested >= DEEPEST_HOOK, 0))
+        return evaluate_unhooked(state, frame, throwing);
+    return *skipped_place(code) == code ? evaluate_nested(state, frame, throwing)
+                                        : evaluate_region(state, frame, throwing);
 }
 
 static void *evaluate_unhooked(void *state, void *frame, int throwing)

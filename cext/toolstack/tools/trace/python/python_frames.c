@@ -33,22 +33,17 @@ static void close_ended(const struct pse_python_api *python, struct trace_thread
     pse_trace_unlock();
 }
 
-static bool may_have_ended(const struct trace_thread *thread)
-{
-    return thread && thread->initial && thread->depth == thread->initial;
-}
-
-__attribute__((hot)) void pse_trace_close_ended_frames(void)
+void pse_trace_close_ended_frames(void)
 {
     struct trace_thread *thread = pse_trace_this_thread();
-    if (may_have_ended(thread) && thread->initial > 1)
+    if (thread && thread->initial > 1)
         close_ended(pse_python_api(), thread);
 }
 
-__attribute__((hot)) void pse_trace_check_python_frames(void)
+void pse_trace_check_python_frames(void)
 {
-    struct trace_thread *thread = pse_trace_recorder ? pse_trace_this_thread() : NULL;
-    if (!may_have_ended(thread))
+    struct trace_thread *thread = pse_trace_this_thread();
+    if (!thread)
         return;
     const struct pse_python_api *python = pse_python_api();
     if (!python) {

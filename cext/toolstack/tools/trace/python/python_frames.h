@@ -4,15 +4,24 @@
 
 #include <stdbool.h>
 
+#include "regions/threads.h"
+
 #pragma GCC visibility push(hidden)
 
 /* Put them on the stack.  `will_end`: their ends will be told, so nobody need look for them. */
 void pse_trace_take_python_frames(bool will_end);
-/* A function is called: regions of frames that have ended unseen are left. */
-void pse_trace_close_ended_frames(void);
-/* The same when a routine of MPI is called. */
-void pse_trace_check_python_frames(void);
+/* Leave regions of frames that have ended unseen; the calling thread has Python. */
+__attribute__((cold)) void pse_trace_close_ended_frames(void);
+/* The same where Python may have ended, or another thread may run it. */
+__attribute__((cold)) void pse_trace_check_python_frames(void);
 
 #pragma GCC visibility pop
+
+/* Whether all that the calling thread is in ran before recording began. */
+static inline bool pse_trace_is_in_initial_frames(void)
+{
+    const struct trace_thread *thread = pse_trace_own_thread;
+    return thread && thread->initial && thread->depth == thread->initial;
+}
 
 #endif

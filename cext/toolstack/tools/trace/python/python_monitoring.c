@@ -43,7 +43,7 @@ static bool enters(void *code)
     struct trace_region *region = pse_trace_python_region(code);
     if (!region || !pse_trace_may_record(region))
         return false;
-    pse_trace_enter_region(region);
+    pse_trace_enter_region(region, NULL);
     return true;
 }
 
@@ -52,7 +52,7 @@ static bool leaves(void *code)
     const struct trace_region *region = pse_trace_find_region(code);
     if (!region || !pse_trace_may_record(region))
         return false;
-    pse_trace_leave_if_entered(region);
+    pse_trace_leave_region(region, false);
     return true;
 }
 

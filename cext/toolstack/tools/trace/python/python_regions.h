@@ -30,7 +30,7 @@ bool pse_trace_find_python(void);
 /* Find out which functions are of libraries. */
 void pse_trace_find_python_libraries(void);
 /* The region of a code object; an exception that is on its way stays as it is. */
-struct trace_region *pse_trace_python_region(void *code);
+__attribute__((cold)) struct trace_region *pse_trace_python_region(void *code);
 
 #pragma GCC visibility pop
 

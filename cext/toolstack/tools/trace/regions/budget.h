@@ -19,7 +19,7 @@
 int pse_trace_configure_budget(void);
 void pse_trace_start_budget(uint64_t time);
 /* Switch a region off if the budget is exceeded. */
-void pse_trace_check_budget(uint64_t now);
+__attribute__((cold)) void pse_trace_check_budget(uint64_t now);
 /* Spend time on something else; false: the budget has none left. */
 bool pse_trace_may_spend(uint64_t ns, uint64_t now);
 /* Say which regions were switched off. */

@@ -25,14 +25,14 @@ static void enter_function(void *address)
     if (!pse_trace_recorder || pse_trace_is_writing())
         return;
     pse_trace_end_callers();
-    pse_trace_enter_region(pse_trace_define_function(address));
+    pse_trace_enter_region(pse_trace_define_function(address), NULL);
 }
 
 static void leave_function(void *address)
 {
     const struct trace_region *region = pse_trace_find_region(address);
     if (region)
-        pse_trace_leave_region(region);
+        pse_trace_leave_region(region, true);
 }
 
 /* Regions of the source */
@@ -46,7 +46,7 @@ static struct trace_region *region_of(const struct pse_region *given)
 static void enter_named(const struct pse_region *given)
 {
     if (pse_trace_recorder && !pse_trace_is_writing())
-        pse_trace_enter_named(region_of(given), __builtin_frame_address(0));
+        pse_trace_enter_region(region_of(given), __builtin_frame_address(0));
 }
 
 /* The innermost region of that name; others of the source may have been left by a return. */
@@ -57,7 +57,7 @@ static void leave_named(const char *name)
     unsigned at = !thread ? 0 : thread->depth < thread->room ? thread->depth : thread->room;
     while (at-- > 0)
         if (strcmp(thread->frames[at].region->name, name) == 0) {
-            pse_trace_leave_region(thread->frames[at].region);
+            pse_trace_leave_region(thread->frames[at].region, true);
             return;
         }
 }

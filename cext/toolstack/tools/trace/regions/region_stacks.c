@@ -39,30 +39,32 @@ void pse_trace_name_region(struct trace_region *region, uint64_t time)
         pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION_PLACE, region->number, region->place);
 }
 
-static void record_enter(struct trace_region *region, uint64_t time)
+static inline void record_enter(struct trace_region *region, uint64_t time)
 {
-    pse_trace_name_region(region, time);
+    if (!region->is_named)
+        pse_trace_name_region(region, time);
     pse_trace_put(time, PSE_EVENT_REGION_ENTER, 0, region->number, 0, 0);
 }
 
 /* Put a frame on a stack; where there is no room it is only counted. */
-__attribute__((hot)) static struct trace_frame *push(struct trace_thread *thread, struct trace_region *region)
+static inline struct trace_frame *push(struct trace_thread *thread, struct trace_region *region,
+                                       const void *stack)
 {
-    if (!pse_trace_has_room(thread)) {
+    if (__builtin_expect(thread->depth >= thread->room, 0) && !pse_trace_has_room(thread)) {
         thread->depth++;
         too_deep++;
         return NULL;
     }
     struct trace_frame *frame = &thread->frames[thread->depth++];
-    *frame = (struct trace_frame){region, 0, NULL, NULL};
+    *frame = (struct trace_frame){region, 0, NULL, stack};
     region->open++;
     return frame;
 }
 
 /* The end of the top of a stack. */
-__attribute__((hot)) static void pop(struct trace_thread *thread, uint64_t time)
+static inline void pop(struct trace_thread *thread, uint64_t time)
 {
-    if (--thread->depth >= thread->room)
+    if (__builtin_expect(--thread->depth >= thread->room, 0))
         return;
     const struct trace_frame *frame = &thread->frames[thread->depth];
     frame->region->open--;
@@ -77,53 +79,43 @@ bool pse_trace_may_record(const struct trace_region *region)
     return (region->is_recorded || __atomic_load_n(&region->open, __ATOMIC_RELAXED)) && pse_trace_recorder;
 }
 
-static bool is_of_interest(const struct trace_region *region)
+/* The calling thread; NULL, counted, if it is not recorded. */
+static inline struct trace_thread *thread_of_region(void)
+{
+    struct trace_thread *thread = pse_trace_this_thread();
+    if (__builtin_expect(!thread, 0))
+        __atomic_fetch_add(&of_other_threads, 1, __ATOMIC_RELAXED);
+    return thread;
+}
+
+static inline bool is_of_interest(const struct trace_region *region)
 {
     return pse_trace_may_record(region) && !pse_trace_is_writing();
 }
 
-__attribute__((hot)) static bool enter_region(struct trace_region *region, const void *stack)
+PSE_TRACE_HOT bool pse_trace_enter_region(struct trace_region *region, const void *stack)
 {
-    if (!is_of_interest(region))
+    struct trace_thread *thread = is_of_interest(region) ? thread_of_region() : NULL;
+    if (!thread || !pse_trace_begin_records())
         return false;
-    struct trace_thread *thread = pse_trace_this_thread();
-    if (!thread) {
-        __atomic_fetch_add(&of_other_threads, 1, __ATOMIC_RELAXED);
-        return false;
-    }
-    pse_trace_lock();
-    const uint64_t now = pse_clock();
-    struct trace_frame *frame = push(thread, region);
-    if (frame)
-        frame->stack = stack;
-    if (frame && pse_trace_recorder && region->is_recorded) {
-        frame->entered = now;
-        record_enter(region, now);
-        pse_trace_count_call(region, now);
+    struct trace_frame *frame = push(thread, region, stack);
+    if (frame && region->is_recorded) {
+        frame->entered = pse_trace_now;
+        record_enter(region, pse_trace_now);
+        pse_trace_count_call(region, pse_trace_now);
     }
     pse_trace_unlock();
     return true;
 }
 
-__attribute__((hot)) bool pse_trace_enter_region(struct trace_region *region)
-{
-    return enter_region(region, NULL);
-}
-
-void pse_trace_enter_named(struct trace_region *region, const void *stack)
-{
-    enter_region(region, stack);
-}
-
-__attribute__((hot)) void pse_trace_close_above(struct trace_thread *thread, unsigned depth, uint64_t time)
+void pse_trace_close_above(struct trace_thread *thread, unsigned depth, uint64_t time)
 {
     while (thread->depth > depth)
         pop(thread, time);
 }
 
 /* Where a region is on a stack, from its top; none: its depth. */
-__attribute__((hot)) static unsigned find_frame(const struct trace_thread *thread,
-                                                const struct trace_region *region)
+static unsigned find_frame(const struct trace_thread *thread, const struct trace_region *region)
 {
     unsigned at = thread->depth < thread->room ? thread->depth : thread->room;
     while (at > 0)
@@ -132,37 +124,30 @@ __attribute__((hot)) static unsigned find_frame(const struct trace_thread *threa
     return thread->depth;
 }
 
-__attribute__((hot)) static void leave(struct trace_thread *thread, const struct trace_region *region,
-                                       bool is_told)
+/* What is left is not the innermost region. */
+__attribute__((cold, noinline)) static void
+leave_with_inner(struct trace_thread *thread, const struct trace_region *region, bool was_entered)
 {
     const unsigned at = thread->depth > thread->room ? thread->depth - 1 : find_frame(thread, region);
     if (at == thread->depth) {
-        without_begin += is_told;
+        without_begin += was_entered;
         return;
     }
     closed += thread->depth - 1 - at;
-    pse_trace_close_above(thread, at, pse_clock());
+    pse_trace_close_above(thread, at, pse_trace_now);
 }
 
-__attribute__((hot)) static void leave_region(const struct trace_region *region, bool is_told)
+PSE_TRACE_HOT void pse_trace_leave_region(const struct trace_region *region, bool was_entered)
 {
     struct trace_thread *thread = is_of_interest(region) ? pse_trace_this_thread() : NULL;
-    if (!thread)
+    if (!thread || !pse_trace_begin_records())
         return;
-    pse_trace_lock();
-    if (pse_trace_recorder)
-        leave(thread, region, is_told);
+    const unsigned top = thread->depth - 1; /* Too large, of an empty stack. */
+    if (__builtin_expect(top < thread->room && thread->frames[top].region == region, 1))
+        pop(thread, pse_trace_now);
+    else
+        leave_with_inner(thread, region, was_entered);
     pse_trace_unlock();
-}
-
-__attribute__((hot)) void pse_trace_leave_region(const struct trace_region *region)
-{
-    leave_region(region, true);
-}
-
-void pse_trace_leave_if_entered(const struct trace_region *region)
-{
-    leave_region(region, false);
 }
 
 /* The begin and the end of recording */
@@ -170,11 +155,9 @@ void pse_trace_leave_if_entered(const struct trace_region *region)
 void pse_trace_enter_early(struct trace_region *region, const void *identity, const void *stack)
 {
     struct trace_thread *thread = pse_trace_this_thread();
-    struct trace_frame *frame = thread && region->is_recorded ? push(thread, region) : NULL;
-    if (frame) {
+    struct trace_frame *frame = thread && region->is_recorded ? push(thread, region, stack) : NULL;
+    if (frame)
         frame->identity = identity;
-        frame->stack = stack;
-    }
     if (frame && identity)
         thread->initial = thread->depth;
 }
@@ -209,10 +192,10 @@ static void note(uint64_t count, const char *rest)
 void pse_trace_end_regions(void)
 {
     for (struct trace_thread *thread = pse_trace_all_threads; thread; thread = thread->next) {
-        pse_trace_writer = thread;
+        pse_trace_write_for(thread);
         pse_trace_close_above(thread, 0, pse_clock());
     }
-    pse_trace_writer = NULL;
+    pse_trace_write_for(NULL);
     pse_trace_note_budget();
     note(too_deep, "calls of regions nested deeper than 4,096 are left out");
     note(pse_trace_regions_without_room, "enters of regions beyond the first 32,768 are left out");

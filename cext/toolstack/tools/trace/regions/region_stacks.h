@@ -21,22 +21,19 @@ int pse_trace_configure_regions(void);
 /* `argument functions no` leaves all regions out. */
 extern bool pse_trace_has_regions;
 
-/* Enter a region; false if it need not be left. */
-bool pse_trace_enter_region(struct trace_region *region);
-/* The same of a region that the source names; where its begin was on the stack. */
-void pse_trace_enter_named(struct trace_region *region, const void *stack);
-/* Leave it, with all that was entered in it. */
-void pse_trace_leave_region(const struct trace_region *region);
-/* The same of a region that may have been entered before recording began, by a thread that is not the first.
- */
-void pse_trace_leave_if_entered(const struct trace_region *region);
+/* Enter a region; false if it need not be left.  `stack`: where the begin of a region that the source names
+ * was on the stack, else NULL. */
+bool pse_trace_enter_region(struct trace_region *region, const void *stack);
+/* Leave it, with all that was entered in it.  Unless `was_entered` it may have been entered before recording
+ * began, by a thread that is not the first. */
+void pse_trace_leave_region(const struct trace_region *region, bool was_entered);
 /* Whether calls of a region may be recorded.  One that is switched off while it is entered (it calls itself)
  * keeps its place on stacks until it is left. */
 bool pse_trace_may_record(const struct trace_region *region);
 /* Put a region on the stack of the first thread before recording begins. */
 void pse_trace_enter_early(struct trace_region *region, const void *identity, const void *stack);
 /* Write the name of a region, unless the trace has it; the lock is held. */
-void pse_trace_name_region(struct trace_region *region, uint64_t time);
+__attribute__((cold)) void pse_trace_name_region(struct trace_region *region, uint64_t time);
 /* Recording begins: record what is on the stack already. */
 void pse_trace_begin_regions(uint64_t time);
 

@@ -71,7 +71,7 @@ void pse_trace_first_thread(bool alone)
         first->number = 0;
 }
 
-__attribute__((hot)) bool pse_trace_has_room(struct trace_thread *thread)
+bool pse_trace_has_room(struct trace_thread *thread)
 {
     if (thread->depth < thread->room)
         return true;

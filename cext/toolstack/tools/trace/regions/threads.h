@@ -41,11 +41,11 @@ extern void (*pse_trace_thread_ends)(struct trace_thread *thread);
 /* The calling thread.  NULL without memory, or if it is not to be recorded: MPI_THREAD_SINGLE promises one
  * thread, and records are not protected then. */
 static inline struct trace_thread *pse_trace_this_thread(void);
-struct trace_thread *pse_trace_look_for_thread(void);
+__attribute__((cold)) struct trace_thread *pse_trace_look_for_thread(void);
 /* The calling thread initialises MPI: it becomes number 0.  `alone`: MPI_THREAD_SINGLE. */
 void pse_trace_first_thread(bool alone);
 /* Make room for one more frame; false if it is to be counted only. */
-bool pse_trace_has_room(struct trace_thread *thread);
+__attribute__((cold)) bool pse_trace_has_room(struct trace_thread *thread);
 
 #pragma GCC visibility pop
 
