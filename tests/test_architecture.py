@@ -12,6 +12,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from pse.bench import SUBJECTS
+from pse.views import VIEWS
+
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, tuple[str, ...]] = {
     "cli": ("ace", "bcs"),
@@ -56,6 +59,18 @@ LINE_CEILING = 800
 FOLDER_CEILING = 22
 SHOWN_CEILING = 13
 SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".pxi"}
+
+NAMED_IMPORTS = {
+    "pse": r"pse\.\w+",
+    "pse.bench._registry": r"pse\.bench\.subjects\.\w+",
+    "pse.cli": r"pse\.cli\.[a-z]\w+",
+    "pse.cli.ace": r"pse\.cli\.ace\.[a-z]\w+",
+    "pse.cli.bcs": r"pse\.cli\.bcs\.[a-z]\w+",
+    "pse.views._registry": r"pse\.views\.\w+\._\w+",
+}
+"""Who has modules imported by names that are put together at run time, and what these modules are."""
+IMPORTERS = {"pse", "pse.bench._registry", "pse.cli._group", "pse.notebook._errors", "pse.views._registry"}
+"""Where that is done: `pse.cli._group` for the packages of commands, `pse.notebook._errors` for extras."""
 
 CYTHON_IMPORT = re.compile(
     r"^[ \t]*(?:from\s+(\.*)([\w.]*)\s+)?c?import\s+(\([^)]*\)|[^\n(#]+)", re.MULTILINE
@@ -140,7 +155,8 @@ def module_of(name: str) -> str | None:
 def imported(name: str) -> set[str]:
     """Collect the dotted names that all files of a module import."""
     package = name if name in PACKAGES else name.rpartition(".")[0]
-    return set().union(*(imports(path, package) for path in MODULES[name]))
+    by_name = (module for module in MODULES if re.fullmatch(NAMED_IMPORTS.get(name, ""), module))
+    return set(by_name).union(*(imports(path, package) for path in MODULES[name]))
 
 
 IMPORTS = {name: imported(name) for name in MODULES}
@@ -258,6 +274,18 @@ def test_subpackages_import_only_subpackages_below():
 
 def test_files_form_no_cycle():
     assert not rings(IMPORTS)
+
+
+def test_imports_by_name_are_known():
+    found = {
+        name
+        for name, paths in MODULES.items()
+        if any(re.search(r"\b(import_module|__import__)\(", path.read_text()) for path in paths)
+    }
+    assert found == IMPORTERS
+    views = {name for name in IMPORTS["pse.views._registry"] if module_of(name) == name}
+    assert {f"pse.views.{view.module}" for view in VIEWS.values()} <= views
+    assert {f"{subject.package}.{subject.name}" for subject in SUBJECTS} <= IMPORTS["pse.bench._registry"]
 
 
 def test_other_rooms_import_only_what_a_facade_exports():
@@ -466,6 +494,11 @@ def test_a_face_is_the_module_that_has_its_stub():
     faces = {name for name, paths in MODULES.items() if any(path.suffix == ".pyx" for path in paths)}
     assert {"pse.analysis._replay", "pse.views._blocks", "pse.runtime._sequencer"} <= faces
     assert len(faces) == len(list((ROOT / "cext").rglob("*.pyx")))
+
+
+def test_a_circle_is_found_though_one_file_is_imported_by_name():
+    view, registry = "pse.views.charts._load", "pse.views._registry"
+    assert rings({**IMPORTS, view: {registry}}) == [[registry, view]]
 
 
 def test_a_circle_is_found_though_files_import_from_their_own_facade():

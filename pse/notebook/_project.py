@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from pse.errors import UsageError
-from pse.language.syntax import RESERVED
+from pse.language.syntax import require_name
 
 _TEMPLATES = Path(__file__).parent / "project"
 _NAMED = {"program.coven": ".coven", "notebook.ipynb": ".ipynb"}
@@ -56,11 +56,7 @@ def _check_name(name: str) -> None:
     if name in ("", ".."):
         message = "the folder and its program need a name, and this path has none"
         raise UsageError(message, help="give the name of a new folder, for example: pse new pipeline")
-    if not (name.isidentifier() and name.isascii()):
-        help = "use letters, digits and underscores, and no digit at first"
-        raise UsageError(f"`{name}` can't be the name of a program", help=help)
-    if name in RESERVED:
-        raise UsageError(f"`{name}` is a reserved word of the language", help="choose another name")
+    require_name(name, "program")
 
 
 def _templates() -> list[Path]:

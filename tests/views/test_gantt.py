@@ -14,6 +14,7 @@ from pse.errors import UsageError
 from pse.trace import EventType, Phase, Selection, TextKind, pair
 from pse.trace.query import outside_of_program
 from pse.views.gantt._gantt_blocks import HALF
+from pse.views.gantt._gantt_overlays import MADE_BY
 
 
 def drawn(figure):
@@ -298,6 +299,10 @@ def test_curves_of_two_overlays_are_told_apart(small_trace):
     ]
     assert len(curves) >= 2
     assert len({(line.get_color(), line.get_linestyle()) for line in curves}) == len(curves)
+
+
+def test_every_overlay_that_is_offered_can_be_drawn():
+    assert list(views.OVERLAYS) == list(MADE_BY)
 
 
 def test_an_unknown_overlay_is_refused(small_trace):

@@ -1,3 +1,3 @@
 from ._formatter import format_program as format_program
 from ._parser import parse_program as parse_program
-from ._words import RESERVED as RESERVED
+from ._words import require_name as require_name

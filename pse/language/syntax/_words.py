@@ -3,6 +3,8 @@
 The checker needs them where texts need no parser, because their trees are kept (`_kept_trees`).
 """
 
+from pse.errors import UsageError
+
 MAX_CHARACTERS = 1 << 20
 """Longest program that is read; at 40 characters a line this is 26,000 lines."""
 
@@ -18,6 +20,36 @@ DIRECTIVE_KEYWORDS = SHARED_KEYWORDS | {"out", "inout", "collective"}
 KEYWORDS = {"program": PROGRAM_KEYWORDS, "directive": DIRECTIVE_KEYWORDS}
 RESERVED = PROGRAM_KEYWORDS | DIRECTIVE_KEYWORDS
 """What can't be the name of a module."""
+
+
+def require_name(name: str, owner: str) -> None:
+    """Make sure that the language takes a name.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    owner : str
+        What is to have it: ``module`` or ``program``; for the message.
+
+    Raises
+    ------
+    UsageError
+        If it has other characters than names have, or is a reserved word.
+
+    Examples
+    --------
+    >>> require_name("2d", "module")
+    Traceback (most recent call last):
+    pse.errors.UsageError: `2d` can't be the name of a module
+    """
+    if not (name.isidentifier() and name.isascii()):
+        help = "use letters, digits and underscores, and no digit at first"
+        raise UsageError(f"`{name}` can't be the name of a {owner}", help=help)
+    if name in RESERVED:
+        message = f"`{name}` is a reserved word of the language of programs"
+        raise UsageError(message, help=f"choose another name for the {owner}")
+
 
 CHOICE = "an `if` chooses between values:  var i64 x = 2   if N > 3 { x = 1 }"
 """What programs have in place of `a ? b : c` and `b if a else c`."""

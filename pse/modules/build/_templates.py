@@ -12,7 +12,7 @@ from typing import Final
 
 from pse.errors import UsageError, system_help
 from pse.files import require_directory
-from pse.language.syntax import RESERVED
+from pse.language.syntax import require_name
 
 TEMPLATE_ENDINGS: Final = {
     "c": ".c",
@@ -226,12 +226,9 @@ def create_module_file(path: str, language: str) -> Path:
         raise UsageError(_wrong_ending(target, language), help=f"name it {target.with_suffix(ending)}")
     target = target.with_suffix(ending)
     name = target.stem
-    if not (name.isidentifier() and name.isascii()):
-        help = "use letters, digits and underscores, and no digit at first"
-        raise UsageError(f"`{name}` can't be the name of a module", help=help)
-    if name in RESERVED or keyword.iskeyword(name):
-        owner = "Python" if name not in RESERVED else "the language of programs"
-        raise UsageError(f"`{name}` is a reserved word of {owner}", help="choose another name for the module")
+    require_name(name, "module")
+    if keyword.iskeyword(name):
+        raise UsageError(f"`{name}` is a reserved word of Python", help="choose another name for the module")
     require_directory(target)
     try:
         with target.open("x", encoding="utf-8") as file:

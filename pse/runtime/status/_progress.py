@@ -82,7 +82,7 @@ class Progress:
         if overview.hidden and (lines or overview.hidden == overview.ranks):
             lines = [*lines, hidden_text(overview)]
         for line in lines or [f"nothing new: {waiting_text(overview)}"]:
-            self.message(f"[{overview.seconds:6.1f} s] {line}\n")
+            self.message(f"{_stamp(overview.seconds)} {line}\n")
 
     def _news(self, overview: Overview) -> list[str]:
         new = [
@@ -228,6 +228,10 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
+def _stamp(seconds: float) -> str:
+    return f"[{seconds:6.1f} s]"
+
+
 def _tell(descriptor: int, kind: str, content: Any) -> None:
     line = (json.dumps({kind: content}) + "\n").encode()
     with contextlib.suppress(BrokenPipeError):  # Nobody wants to know any more; the run goes on.
@@ -248,7 +252,7 @@ def announce_preparation(prepared: Prepared) -> Iterator[None]:
     watcher, began = os.environ.get(WATCHER_VARIABLE, ""), time.monotonic()
 
     def say() -> None:
-        line = f"[{time.monotonic() - began:6.1f} s] {words}"
+        line = f"{_stamp(time.monotonic() - began)} {words}"
         if watcher.isdecimal():
             _tell(int(watcher), "note", line)
         else:

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 
 from pse.errors import UsageError
 from pse.trace import Selection, Trace
-from pse.views._registry import OVERLAYS
 from pse.views.core._axes_decoration import grid, height_of_rows, name_rows
 from pse.views.core._figure import (
     BODY,
@@ -125,8 +124,8 @@ def draw_gantt(
 
 
 def _overlay(name: str) -> Any:
-    if name not in OVERLAYS:
-        raise UsageError(f"there is no overlay {name!r}", help=f"the overlays are {', '.join(OVERLAYS)}")
+    if name not in MADE_BY:
+        raise UsageError(f"there is no overlay {name!r}", help=f"the overlays are {', '.join(MADE_BY)}")
     return MADE_BY[name]
 
 

@@ -195,7 +195,7 @@ MADE_BY: dict[str, Callable[[Trace, Blocks], Any]] = {
     "events": Events,
     "wait-states": WaitStates,
 }
-"""By their names in `catalogue.OVERLAYS`."""
+"""By their names in `OVERLAYS`."""
 
 
 def _longest(samples: Array) -> tuple[Array, Array]:
