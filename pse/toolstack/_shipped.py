@@ -57,7 +57,7 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     if mpi.include is None:
         raise RunError(f"there is no mpi.h near {mpi.path}", help=_MEND)
     options = abi_options(library.soname)
-    compiler = find_compiler("c", "the tools of pse")
+    compiler = find_compiler("c", "the tool stack")
     header = mpi.include / "mpi.h"
     sources = [path for folder in folders[:-1] for path in sorted(folder.rglob("*.*"))]
     recorder, tables = folders[-1], folders[-1].parent / "abi" / "include"

@@ -83,7 +83,7 @@ request.Wait()
 comm.Free()
 session.Finalize()
 """
-    assert counted(stacked(3, count, "-c", text)) == {"sends": 3, "sessions": 6}
+    assert counted(stacked(3, count, "-c", text, bare_may_fail=True)) == {"sends": 3, "sessions": 6}
 
 
 def test_calls_of_mpi_t_are_counted(count, stacked):
@@ -112,7 +112,7 @@ if parent == MPI.COMM_NULL:
 else:
     parent.Disconnect()
 """)
-    assert counted(stacked(1, count, family))["children"] == 3
+    assert counted(stacked(1, count, family, bare_may_fail=True))["children"] == 3
 
 
 # Each thread sends messages of its own length, which is also their tag: a shim that mixes up threads is seen.

@@ -232,7 +232,7 @@ def test_fortrans_entry_points_are_filtered_too(mpi, tmp_path, shared_cache, mon
     for line in (
         [*shared, "mpi.c", f"-Wl,-soname,{mpi.path.name}", "-o", fake.name],
         [*shared, "tool.c", "-o", "tool.so"],
-        ["cc", "calls.c", fake.name, f"-Wl,-rpath,{tmp_path}", "-o", "calls"],
+        ["cc", "calls.c", fake.name, f"-Wl,--disable-new-dtags,-rpath,{tmp_path}", "-o", "calls"],
     ):
         subprocess.run(line, cwd=tmp_path, check=True)
     (tmp_path / "conf").write_text(f"module ./tool.so\n{filters}")

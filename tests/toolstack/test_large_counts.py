@@ -134,7 +134,7 @@ int main(void)
     MPI_Irecv_c(NULL, (MPI_Count)1 << 31, nothing, 0, 3, MPI_COMM_SELF, &request);
     MPI_Send_c(NULL, (MPI_Count)1 << 31, nothing, 0, 3, MPI_COMM_SELF);
     MPI_Wait(&request, &status);
-    MPI_Status_set_elements_c(&status, MPI_BYTE, (MPI_Count)5 << 31);
+    MPI_Status_set_elements_x(&status, MPI_BYTE, (MPI_Count)5 << 31);
     MPI_Get_count_c(&status, MPI_BYTE, &count);
     printf("count %lld\\n", (long long)count);
     MPI_Type_free(&nothing);
@@ -187,8 +187,12 @@ def every_tool(tool, header):
 
 @pytest.mark.usefixtures("needs_large_counts")
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_every_large_count_call_of_mpi4py_is_seen_and_works(mpi, tool, stacked, tmp_path, ranks):
+def test_every_large_count_call_of_mpi4py_is_seen_and_works(
+    mpi, tool, stacked, tmp_path, ranks, is_intels_or_mpich_4_0
+):
     every = every_tool(tool, mpi_header.read(mpi.include / "mpi.h"))
+    if ranks > 1 and is_intels_or_mpich_4_0:
+        pytest.skip("its persistent scatter fails without tools, too")
     lines = told(stacked(ranks, f"module {every}", EVERY, tmp_path))
     counts = dict(line.removeprefix("0: ").split() for line in lines)
     assert len(counts) > 150
@@ -277,7 +281,10 @@ def test_with_a_header_of_no_use_the_stack_goes_on_with_one_warning(
     for path in mpi.include.glob("mpi*.h"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "mpi.h").write_bytes(header((mpi.include / "mpi.h").read_bytes()))
-    with pytest.warns(UserWarning, match="tools that wrap MPI_Send, but not MPI_Send_c") as warned:
+    with pytest.warns(UserWarning, match=reason) as warned:
         made = library.library(Mpi(mpi.path, tmp_path))
     assert made.exists()
-    assert [reason in str(warning.message) for warning in warned] == [True]
+    texts = [str(warning.message) for warning in warned]
+    # Those that come with pse are missing too, unless they were built with it.
+    said = [text for text in texts if not text.startswith("the tools that come with pse are missing")]
+    assert ["tools that wrap MPI_Send, but not MPI_Send_c" in text for text in said] == [True]

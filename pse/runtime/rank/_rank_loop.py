@@ -127,7 +127,7 @@ def execute_plan(
     transport = Transport(comm, begin.sequencer)
     peers = MpiPeers(comm, board, transport)
     moving = _rebalancing(rank, job, peers, again) if job.balance else None
-    loop = _RankLoop(begin, peers, arena, checkpoints, moving)
+    loop = _RankLoop(begin, peers, arena, checkpoints, moving, bool(communicators))
     board.set_state(rank, RankState.RUNNING)
     if recorder:
         _record_ready(comm, job, recorder)
@@ -195,11 +195,13 @@ class _RankLoop:
         arena: Arena | None,
         checkpoints: Checkpoints | None,
         moving: Rebalancing | None,
+        has_communicators: bool,
     ) -> None:
         self.peers, self.transport, self.arena = peers, peers.transport, arena
         self.checkpoints, self.moving = checkpoints, moving
         self.figures: dict[str, float] = {}
         self.backoff = Backoff()
+        self._has_communicators = has_communicators
         self._adopt(begin)
         if checkpoints:
             checkpoints.begin(self.projection, self.sequencer, self.figures)
@@ -207,12 +209,12 @@ class _RankLoop:
 
     def run(self) -> None:
         while True:
-            result = self.sequencer.run(round(1e9 * self.backoff.seconds) if self.projection.remote else 0)
+            result = self.sequencer.run(round(1e9 * self.backoff.seconds) if self._looks else 0)
             if result == RunResult.DONE:
                 return self._end()
             if result == RunResult.PYTHON:
                 self.calls.call()
-            elif result == RunResult.POLL:
+            elif result == RunResult.POLL or (result == RunResult.SIGNAL and self._looks):
                 self._look()
             elif result == RunResult.PAUSE:
                 self._pause()
@@ -242,6 +244,8 @@ class _RankLoop:
             incarnation.projection,
             incarnation.sequencer,
         )
+        # What a module has begun to send may not arrive before its rank calls MPI again.
+        self._looks = bool(self.projection.remote) or self._has_communicators
         self.calls = PythonCalls(self.sequencer, self.projection, self.job, self.figures)
 
     def _pause(self) -> None:

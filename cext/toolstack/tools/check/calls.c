@@ -85,16 +85,21 @@ int pse_check_first_told(int count, const MPI_Request handles[])
     return -1;
 }
 
-void pse_check_all_done(int count, const struct pse_request_snapshot *snapshot)
+void pse_check_all_done(int returned, int count, const struct pse_request_snapshot *snapshot)
 {
+    int error;
     for (int i = 0; i < count; i++)
-        pse_check_request_done(snapshot->requests[i], &snapshot->statuses[i]);
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
+            pse_check_request_done(snapshot->requests[i], &snapshot->statuses[i]);
 }
 
-void pse_check_some_done(int count, const int indices[], const struct pse_request_snapshot *snapshot)
+void pse_check_some_done(int returned, int count, const int indices[],
+                         const struct pse_request_snapshot *snapshot)
 {
+    int error;
     for (int i = 0; i < count; i++)
-        pse_check_request_done(snapshot->requests[indices[i]], &snapshot->statuses[i]);
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
+            pse_check_request_done(snapshot->requests[indices[i]], &snapshot->statuses[i]);
 }
 
 void pse_check_request_freed(MPI_Request handle)

@@ -20,8 +20,10 @@ void pse_check_request_done(MPI_Request handle, MPI_Status *status);
 /* The first request that MPI takes for inactive, because it has told of its completion already; -1 if there
  * is none. */
 int pse_check_first_told(int count, const MPI_Request handles[]);
-void pse_check_all_done(int count, const struct pse_request_snapshot *snapshot);
-void pse_check_some_done(int count, const int indices[], const struct pse_request_snapshot *snapshot);
+/* Of a call for all or some requests, which has `returned` with an error maybe. */
+void pse_check_all_done(int returned, int count, const struct pse_request_snapshot *snapshot);
+void pse_check_some_done(int returned, int count, const int indices[],
+                         const struct pse_request_snapshot *snapshot);
 void pse_check_request_freed(MPI_Request handle);
 void pse_check_request_cancelled(MPI_Request handle);
 /* Wait until all, or one, of some requests may be completed. */

@@ -166,7 +166,7 @@ static void begin_buffers(struct check_operation *made)
 void pse_check_start(struct check_operation *made)
 {
     made->active = true;
-    made->told = false;
+    made->told = made->failed = false;
     begin_buffers(made);
     if (made->kind & SENDS)
         announce_send(made);
@@ -263,7 +263,7 @@ void pse_check_settle(struct check_operation *done, const MPI_Status *status)
 bool pse_check_is_complete(struct check_operation *made, MPI_Request handle, MPI_Status *status)
 {
     int complete = 0;
-    if (made && made->told) {
+    if (made && (made->told || made->failed)) {
         *status = made->status;
         return true;
     }
@@ -279,8 +279,9 @@ bool pse_check_is_complete(struct check_operation *made, MPI_Request handle, MPI
         PMPI_Comm_set_errhandler(asked[i], before[i]);
         PMPI_Errhandler_free(&before[i]);
     }
-    if (complete && made && made->persistent) {
-        made->told = true;
+    if (made) {
+        made->told = complete && made->persistent;
+        made->failed = error != MPI_SUCCESS;
         made->status = *status;
     }
     return complete || error != MPI_SUCCESS;

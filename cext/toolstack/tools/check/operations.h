@@ -41,6 +41,7 @@ struct check_operation {
     struct check_receive *receive;
     struct coming_communicator *coming; /* MPI_Comm_idup */
     bool told;                          /* complete, as MPI has said of a persistent one */
+    bool failed;                        /* complete with an error, as MPI has said */
     MPI_Status status;
     char routine[40], where[PSE_CALL_SITE_TEXT];
 };
@@ -76,7 +77,8 @@ bool pse_check_is_matched_or_late(void *data);
 /* MPI has completed it: its notice is here, or will be soon. */
 void pse_check_settle(struct check_operation *done, const MPI_Status *status);
 /* Ask without ending the job: what MPI says of a message that is too long is for the program's own call to
- * hear.  MPICH makes a persistent request inactive when it is asked, so its status is kept. */
+ * hear.  MPICH makes a persistent request inactive when it is asked, and forgets an error that it has told a
+ * hundred times, so the status is kept. */
 bool pse_check_is_complete(struct check_operation *made, MPI_Request handle, MPI_Status *status);
 /* Receives from anybody that are complete: their messages' senders may be waiting to hear of it. */
 void pse_check_resolve_waiting_receives(void);

@@ -23,6 +23,27 @@ MPI_Status *pse_snapshot_take(struct pse_request_snapshot *snapshot, int count, 
     return snapshot->statuses;
 }
 
+static int class_of(int error)
+{
+    int class = MPI_SUCCESS;
+    if (error != MPI_SUCCESS)
+        PMPI_Error_class(error, &class);
+    return class;
+}
+
+bool pse_snapshot_ended(int returned, const MPI_Status *status, int *error)
+{
+    const int class = class_of(returned);
+    *error = class == MPI_ERR_IN_STATUS ? status->MPI_ERROR : returned;
+    return class == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && class_of(*error) != MPI_ERR_PENDING);
+}
+
+bool pse_message_came(int error)
+{
+    const int class = class_of(error);
+    return class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE;
+}
+
 void pse_snapshot_end(struct pse_request_snapshot *snapshot)
 {
     if (snapshot->requests != snapshot->few)

@@ -1,12 +1,15 @@
 /* Requests as they were before a wait or test: MPI sets them to null when they complete.
  *
  * Wrappers of waits and tests copy the requests that they are given, and have statuses of their own where the
- * program wants none.
+ * program wants none.  MPI ends requests also where it returns an error, of a message that is too long say,
+ * and may give their handles to others: wrappers set flags, indices and counts before the call, and look at
+ * what MPI has made of them whatever it returns.
  */
 #ifndef PSE_TOOL_REQUEST_SNAPSHOT_H
 #define PSE_TOOL_REQUEST_SNAPSHOT_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 enum { PSE_SNAPSHOT_FEW = 16 };
 
@@ -35,5 +38,11 @@ struct pse_request_snapshot {
 MPI_Status *pse_snapshot_take(struct pse_request_snapshot *snapshot, int count, const MPI_Request handles[],
                               MPI_Status *statuses);
 void pse_snapshot_end(struct pse_request_snapshot *snapshot);
+
+/* Whether a call for all or some requests has ended the one with this status, and with which error. */
+bool pse_snapshot_ended(int returned, const MPI_Status *status, int *error);
+
+/* Whether a receive with this error has taken a message from its sender: one that is too long is cut. */
+bool pse_message_came(int error);
 
 #endif

@@ -174,22 +174,12 @@ static void looked_at(MPI_Request handle, MPI_Status *status)
     pthread_mutex_unlock(&pse_piggyback_mutex);
 }
 
-/* What became of request i of several. */
-static int error_of(int returned, const MPI_Status *status)
-{
-    int class = MPI_SUCCESS;
-    PMPI_Error_class(returned, &class);
-    return class == MPI_ERR_IN_STATUS ? status->MPI_ERROR : returned;
-}
-
 static void all_completed(int n, struct pse_request_snapshot *snapshot, int returned)
 {
-    for (int i = 0; i < n; i++) {
-        int class = MPI_SUCCESS, error = error_of(returned, &snapshot->statuses[i]);
-        PMPI_Error_class(error, &class);
-        if (class != MPI_ERR_PENDING)
+    int error;
+    for (int i = 0; i < n; i++)
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
             completed(snapshot->requests[i], &snapshot->statuses[i], error);
-    }
 }
 
 static void one_completed(int flag, int which, struct pse_request_snapshot *snapshot, MPI_Status *status,
@@ -201,9 +191,10 @@ static void one_completed(int flag, int which, struct pse_request_snapshot *snap
 
 static void some_completed(int n, const int which[], struct pse_request_snapshot *snapshot, int returned)
 {
+    int error;
     for (int i = 0; n != MPI_UNDEFINED && i < n; i++)
-        completed(snapshot->requests[which[i]], &snapshot->statuses[i],
-                  error_of(returned, &snapshot->statuses[i]));
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
+            completed(snapshot->requests[which[i]], &snapshot->statuses[i], error);
 }
 
 /* The start, and the code of wrappers (piggyback.def), with MPI's names of parameters.

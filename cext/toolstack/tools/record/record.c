@@ -125,13 +125,13 @@ static void forgotten(MPI_Request handle)
     free(pse_handle_take(&receives, PSE_HANDLE(handle)));
 }
 
-/* A receive's message is known; a cancelled one has none. */
-static struct recorded_receive *matched(MPI_Request handle, const MPI_Status *status)
+/* A receive's message is known; a cancelled one has none, nor has one that failed before it came. */
+static struct recorded_receive *matched(MPI_Request handle, const MPI_Status *status, int error)
 {
     struct recorded_receive *receive =
         handle == MPI_REQUEST_NULL ? NULL : pse_handle_find(&receives, PSE_HANDLE(handle));
     int cancelled = 0;
-    if (!receive || status->MPI_SOURCE == MPI_ANY_SOURCE)
+    if (!receive || !pse_message_came(error) || status->MPI_SOURCE == MPI_ANY_SOURCE)
         return receive;
     PMPI_Test_cancelled(status, &cancelled);
     if (!cancelled) {
@@ -141,17 +141,19 @@ static struct recorded_receive *matched(MPI_Request handle, const MPI_Status *st
     return receive;
 }
 
-static void completed(MPI_Request handle, const MPI_Status *status)
+static void completed(MPI_Request handle, const MPI_Status *status, int error)
 {
-    struct recorded_receive *receive = matched(handle, status);
+    struct recorded_receive *receive = matched(handle, status, error);
     if (receive && !receive->persistent)
         forgotten(handle);
 }
 
-static void all_completed(int n, const struct pse_request_snapshot *snapshot)
+static void all_completed(int n, const struct pse_request_snapshot *snapshot, int returned)
 {
+    int error;
     for (int i = 0; i < n; i++)
-        completed(snapshot->requests[i], &snapshot->statuses[i]);
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
+            completed(snapshot->requests[i], &snapshot->statuses[i], error);
 }
 
 static void tested(uint16_t call, int flag, int requests)
@@ -160,7 +162,7 @@ static void tested(uint16_t call, int flag, int requests)
 }
 
 static void any_completed(uint16_t call, int flag, int index, int requests,
-                          const struct pse_request_snapshot *snapshot, const MPI_Status *status)
+                          const struct pse_request_snapshot *snapshot, const MPI_Status *status, int returned)
 {
     bool one = flag && index != MPI_UNDEFINED;
     note((struct pse_decision){.call = call,
@@ -168,18 +170,19 @@ static void any_completed(uint16_t call, int flag, int index, int requests,
                                .index = one ? index : DECIDED_NONE,
                                .requests = (uint32_t)requests});
     if (one)
-        completed(snapshot->requests[index], status);
+        completed(snapshot->requests[index], status, returned);
 }
 
 static void some_completed(uint16_t call, int n, const int indices[], int requests,
-                           const struct pse_request_snapshot *snapshot)
+                           const struct pse_request_snapshot *snapshot, int returned)
 {
-    int found = n == MPI_UNDEFINED ? DECIDED_NONE : n;
+    int error, found = n == MPI_UNDEFINED ? DECIDED_NONE : n;
     note((struct pse_decision){
         .call = call, .flag = found > 0, .count = found, .requests = (uint32_t)requests});
     for (int i = 0; i < found; i++) {
         note((struct pse_decision){.call = DECIDED_COMPLETED, .index = indices[i]});
-        completed(snapshot->requests[indices[i]], &snapshot->statuses[i]);
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
+            completed(snapshot->requests[indices[i]], &snapshot->statuses[i], error);
     }
 }
 
@@ -248,15 +251,17 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
                            "record` in a configuration");
 }
 
-/* What wrappers do after a call that succeeded; the second: if the receive is from anybody. */
-#define NOTE(code)                                                                                           \
-    if (recording && returned == MPI_SUCCESS) {                                                              \
+/* What wrappers do after a call; after one that succeeded; after one that has got a message, from anybody. */
+#define DONE(code)                                                                                           \
+    if (recording) {                                                                                         \
         pthread_mutex_lock(&mutex);                                                                          \
         notice_threads();                                                                                    \
         code;                                                                                                \
         pthread_mutex_unlock(&mutex);                                                                        \
     }
+#define NOTE(code) DONE(if (returned == MPI_SUCCESS) { code; })
 #define WILD(source, code) NOTE(if ((source) == MPI_ANY_SOURCE) code)
+#define GOT(source, code) DONE(if ((source) == MPI_ANY_SOURCE && pse_message_came(returned)) code)
 #define TOOL_ENTER(name)
 #define TOOL_LEAVE(name)
 #include "record_wrappers.c"

@@ -324,10 +324,10 @@ static MPI_Status status_of_receive(const struct trace_request *request, const M
     return found;
 }
 
-static void put_completion(struct trace_request *request, const MPI_Status *status)
+static void put_completion(struct trace_request *request, const MPI_Status *status, int error)
 {
-    int undone = 0;
-    if (request->cancelled)
+    int undone = !pse_message_came(error);
+    if (request->cancelled && !undone)
         PMPI_Test_cancelled(status, &undone);
     if (undone)
         return;
@@ -345,12 +345,12 @@ static void put_completion(struct trace_request *request, const MPI_Status *stat
         communicator_done(request);
 }
 
-void pse_trace_completed(MPI_Request handle, const MPI_Status *status)
+void pse_trace_completed(MPI_Request handle, const MPI_Status *status, int error)
 {
     struct trace_request *request = handle == MPI_REQUEST_NULL ? NULL : request_of(handle);
     if (!request || (request->persistent && !request->number))
         return;
-    put_completion(request, status);
+    put_completion(request, status, error);
     if (request->persistent)
         request->number = 0;
     else
@@ -366,14 +366,19 @@ void pse_trace_not_completed(int count, const MPI_Request handles[])
     }
 }
 
-void pse_trace_all_completed(int count, const struct pse_request_snapshot *snapshot)
+void pse_trace_all_completed(int count, const struct pse_request_snapshot *snapshot, int returned)
 {
+    int error;
     for (int i = 0; i < count; i++)
-        pse_trace_completed(snapshot->requests[i], &snapshot->statuses[i]);
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
+            pse_trace_completed(snapshot->requests[i], &snapshot->statuses[i], error);
 }
 
-void pse_trace_some_completed(int count, const int indices[], const struct pse_request_snapshot *snapshot)
+void pse_trace_some_completed(int count, const int indices[], const struct pse_request_snapshot *snapshot,
+                              int returned)
 {
+    int error;
     for (int i = 0; i < count; i++)
-        pse_trace_completed(snapshot->requests[indices[i]], &snapshot->statuses[i]);
+        if (pse_snapshot_ended(returned, &snapshot->statuses[i], &error))
+            pse_trace_completed(snapshot->requests[indices[i]], &snapshot->statuses[i], error);
 }

@@ -111,10 +111,11 @@ void pse_trace_partitions_ready(int count, MPI_Request handle, uint64_t time);
 void pse_trace_request_cancelled(MPI_Request handle);
 void pse_trace_request_forgotten(MPI_Request handle);
 /* What waits and tests have found. */
-void pse_trace_completed(MPI_Request handle, const MPI_Status *status);
+void pse_trace_completed(MPI_Request handle, const MPI_Status *status, int error);
 void pse_trace_not_completed(int count, const MPI_Request handles[]);
-void pse_trace_all_completed(int count, const struct pse_request_snapshot *snapshot);
-void pse_trace_some_completed(int count, const int indices[], const struct pse_request_snapshot *snapshot);
+void pse_trace_all_completed(int count, const struct pse_request_snapshot *snapshot, int returned);
+void pse_trace_some_completed(int count, const int indices[], const struct pse_request_snapshot *snapshot,
+                              int returned);
 
 /* A blocking send is about to be made. */
 static inline void pse_trace_sent(struct trace_end send)

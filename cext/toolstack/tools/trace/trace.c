@@ -227,10 +227,14 @@ enum { NO_ROOT = -1 };
 
 /* Code of wrappers (trace.def): after a call that succeeded, with the lock, which `leave` lets go; `...` are
  * the bytes sent and received. */
-#define SUCCEEDED(code)                                                                                      \
-    if (returned == MPI_SUCCESS && pse_trace_begin_records()) {                                              \
+#define RECORDED_IF(condition, code)                                                                         \
+    if ((condition) && pse_trace_begin_records()) {                                                          \
         code;                                                                                                \
     }
+#define SUCCEEDED(code) RECORDED_IF(returned == MPI_SUCCESS, code)
+#define CAME(code) RECORDED_IF(pse_message_came(returned), code)
+/* MPI may have ended requests though it returns an error. */
+#define ENDED(code) RECORDED_IF(true, code)
 #define BEGIN(operation, root) pse_trace_collective_begins(PSE_COLLECTIVE_##operation, root, comm)
 #define END(operation, ...)                                                                                  \
     SUCCEEDED(struct trace_communicator *moving = pse_trace_communicator_of(comm);                           \
