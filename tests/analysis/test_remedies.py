@@ -124,6 +124,12 @@ def test_where_inflight_is_the_limit_the_advice_says_so():
     assert "The loop's inflight is the limit" in sentence
 
 
+def test_a_larger_arena_is_no_remedy_for_readers_that_are_slower():
+    (sentence,) = remedies(waiting("arena_wait", [50, 50], kind="wait"))
+    assert "make these faster" in sentence
+    assert "a larger arena helps only for a while" in sentence
+
+
 def in_turn(directory, waits, *, is_alone=False):
     """Rank 0 reads what rank 1 loads, alone on its thread or not: it waits so long for each piece."""
     reads, loads, now = [*phase(0, Phase.START)], [*phase(0, Phase.START)], 100

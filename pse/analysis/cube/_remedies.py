@@ -47,7 +47,8 @@ _REMEDIES = {
     " more processors; deeper queues help only for a while",
     "partition_parked": "Partitions wait for each other's messages: send before other work, or let each"
     " processor have more partitions",
-    "arena_wait": "Memory is short: give the run a larger arena, or let fewer iterations be in flight",
+    "arena_wait": "Memory is short until readers free it: make these faster, or let fewer iterations be in"
+    " flight; a larger arena helps only for a while, unless they keep up on average",
     "readers_wait": "A call changes in place what others still read: let it write another tag",
     "transfer_wait": "The link between nodes is slow for what is sent: keep calls that share large tags on"
     " one node, or let more iterations be in flight",
