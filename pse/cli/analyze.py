@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from pse.analysis import (
-    METRICS,
     Cube,
     analyze_in_job,
     cube_text,
@@ -56,17 +55,12 @@ OUTPUT = click.option(
 )
 
 
-def write(cube: Cube, output: Path, *, old: Cube | None = None, timeline: str = "") -> None:
-    """Write a cube in the format that the name of the file says.
-
-    `old` is what a difference changed; `timeline` is the name of the page beside it with the time line.
-    """
+def write(cube: Cube, output: Path, *, timeline: str = "") -> None:
+    """Write a cube in the format that the name of the file says; `timeline` is a page beside it."""
     if output.suffix == ".html":
         from pse.views.cube import write_cube_page
 
-        roots = [metric.name for metric in METRICS if not metric.parent]
-        reference = {name: old.total(name) for name in roots} if old else None
-        write_cube_page(cube, output, reference, timeline)
+        write_cube_page(cube, output, timeline)
     else:
         (write_cube if output.suffix == ".npz" else export_cubex)(cube, output)
 

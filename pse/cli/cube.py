@@ -52,7 +52,7 @@ def diff(old: Path, new: Path, top: int, output: Path | None) -> None:
     """Say what changed from one run to another, in percent of the old run's time."""
     first, second = _load(old), _load(new)
     if output is not None:
-        write(cube_difference(first, second), output, old=first)
+        write(cube_difference(first, second), output)
     click.echo("\n".join(difference_text(first, second, top)))
 
 

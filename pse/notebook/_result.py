@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,7 @@ class Result:
         """
         show_cubes()
         with translated():
-            return analyze(self.trace)
+            return replace(analyze(self.trace), title=self.program.name)
 
     def frame(self, table: str = "sites", selection: Selection | None = None) -> Any:
         """Give a table as a pandas data frame.

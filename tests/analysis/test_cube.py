@@ -105,6 +105,7 @@ def damaged(path, **changes):
         ({"call_paths": [[3, "routine", "f", ""]]}, "call path 0 has the parent 3"),
         ({"locations": []}, r"is float64 \(\d+, 3\)"),
         ({"locations": 5}, "not iterable"),
+        ({"reference": 5}, "has no attribute"),
     ],
 )
 def test_a_damaged_head_is_refused(cube, tmp_path, changes, message):

@@ -12,6 +12,7 @@ from pse.analysis import (
     cube_mean,
     cube_union,
     difference_text,
+    read_cube,
     write_cube,
 )
 from pse.errors import UsageError
@@ -41,6 +42,13 @@ def test_a_difference_has_what_became_more_and_less():
     assert changed.exclusive(WAIT)[2].tolist() == [-70, 10]
     assert changed.exclusive("time")[2].tolist() == [-40, 0]
     assert cube_difference(made([5, 5], [1, 1]), made([5, 5], [1, 1])).values == {}
+
+
+def test_a_difference_keeps_what_is_100_percent(tmp_path):
+    changed = cube_difference(made([100, 100], [80, 20]), made([60, 100], [10, 30]))
+    write_cube(changed, tmp_path / "changed.npz")
+    whole = made([100, 100], [80, 20]).total("time")
+    assert read_cube(tmp_path / "changed.npz").wholes()["time"] == whole > changed.total("time")
 
 
 def test_call_paths_and_ranks_of_both_are_there():

@@ -48,8 +48,8 @@ def cube(late: float) -> Cube:
 def load(browser: Any, tmp_path: Path) -> Callable[..., Any]:
     """Open the page of a cube."""
 
-    def opened(shown: Cube, reference: dict[str, float] | None = None) -> Any:
-        write_cube_page(shown, tmp_path / "cube.html", reference)
+    def opened(shown: Cube) -> Any:
+        write_cube_page(shown, tmp_path / "cube.html")
         browser.get((tmp_path / "cube.html").as_uri())
         return browser
 
@@ -132,7 +132,7 @@ def test_the_longest_wait_is_a_link_into_the_time_line(browser, tmp_path):
 
 def test_a_difference_is_shown_with_signs_in_percent_of_the_old_run(load):
     old = cube(late=9)
-    browser = load(cube_difference(old, cube(late=3)), {"time": old.total("time")})
+    browser = load(cube_difference(old, cube(late=3)))
     assert rows(browser, "paths")[2] == "* −6.00 ms MPI_Recv"
     assert "−13 %" in browser.find_element("id", "worst").text
 

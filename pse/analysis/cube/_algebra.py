@@ -9,6 +9,7 @@ rank and thread, wherever they ran.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def cube_difference(old: Cube, new: Cube) -> Cube:
     zero = np.zeros(joined.shape)
     names = first.keys() | second.keys()
     values = {name: second.get(name, zero) - first.get(name, zero) for name in names}
-    return joined.cube(values, f"{new.title} - {old.title}")
+    return replace(joined.cube(values, f"{new.title} - {old.title}"), reference=old.wholes())
 
 
 def cube_mean(cubes: Sequence[Cube]) -> Cube:
@@ -194,7 +195,7 @@ def difference_text(old: Cube, new: Cube, top: int = 10) -> Iterator[str]:
       Execution                          5.02 µs   3.02 µs     -24.9 %
     ...
     """
-    changed, whole = cube_difference(old, new), old.total("time") or 1.0
+    changed, whole = cube_difference(old, new), old.wholes()["time"] or 1.0
     known = {*old.values, *new.values}
     shown = [metric for metric in METRICS if metric.unit == "ns" and metric.name in known]
     names = {metric.name: "  " * (len(ancestors(metric.name)) - 1) + metric.title for metric in shown}

@@ -123,6 +123,9 @@ class Cube:
         Of each wait state and call path, the longest wait; none in cubes that were computed from others.
     causes : array of CAUSE_OF_WAIT_DTYPE
         Of the call paths with the longest waits, where ranks were late for these; none in such cubes.
+    reference : mapping of str to float
+        Of a difference, what is 100 %: totals of the old run, of metrics that no other includes. Otherwise
+        empty: these totals are the cube's own.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class Cube:
     problems: tuple[str, ...] = field(default=())
     longest: Array = field(default_factory=lambda: np.empty(0, INSTANCE_DTYPE))
     causes: Array = field(default_factory=lambda: np.empty(0, CAUSE_OF_WAIT_DTYPE))
+    reference: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         paths = count_text(len(self.call_paths), "call path")
@@ -167,6 +171,11 @@ class Cube:
     def total(self, metric: str) -> float:
         """Give the sum of a metric over all call paths and locations."""
         return float(self.exclusive(metric).sum())
+
+    def wholes(self) -> dict[str, float]:
+        """Of metrics that no other includes, what is 100 %: their totals, or those of the old run."""
+        roots = [metric.name for metric in METRICS if not metric.parent]
+        return {name: self.total(name) for name in roots} | dict(self.reference)
 
     def own(self, metric: str) -> Array:
         """Values of a metric without the metrics below it; (call paths, locations)."""

@@ -1,7 +1,8 @@
 """The file of a cube: NumPy's ``.npz``, without pickled objects.
 
 ``cube`` is JSON in UTF-8 as an array of bytes: ``format`` (pse-cube), ``version``, ``title``, ``problems``,
-``call_paths`` (parent, kind, name, place of each), ``locations`` (machine, node, rank, thread, name of each).
+``call_paths`` (parent, kind, name, place of each), ``locations`` (machine, node, rank, thread, name of each),
+``reference`` (of a difference, totals of the old run).
 ``longest`` is an array of ``INSTANCE_DTYPE``, whose metrics are places in ``metrics``, a list of names;
 ``causes`` is one of ``CAUSE_OF_WAIT_DTYPE``, likewise.
 ``metric.NAME`` is an array of float64, shape (call paths, locations), for each metric that is not all 0.
@@ -55,6 +56,7 @@ def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
         "call_paths": [astuple(path) for path in cube.call_paths],
         "locations": [astuple(location) for location in cube.locations],
         "metrics": [metric.name for metric in METRICS],
+        "reference": dict(cube.reference),
     }
     text = np.frombuffer(json.dumps(head, ensure_ascii=False).encode(errors="surrogateescape"), "u1")
     arrays: dict[str, Any] = {_METRIC + name: values for name, values in cube.values.items()}
@@ -126,7 +128,8 @@ def _decoded(arrays: Any) -> Cube:
     ]
     if (kept[1]["cause"] >= len(paths)).any() or (kept[1]["location"] >= len(locations)).any():
         raise ValueError("a cause of waits has no call path or location")
-    return Cube(paths, locations, values, head["title"], tuple(head["problems"]), *kept)
+    reference = {str(name): float(whole) for name, whole in head.get("reference", {}).items()}
+    return Cube(paths, locations, values, head["title"], tuple(head["problems"]), *kept, reference=reference)
 
 
 def _known(arrays: Any, name: str, dtype: Any, names: list[str]) -> Any:

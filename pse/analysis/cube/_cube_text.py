@@ -101,7 +101,7 @@ def _metric_lines(cube: Cube) -> Iterator[str]:
 
 
 def _share(cube: Cube, time: float) -> str:
-    return share_text(time / (cube.total("time") or 1))
+    return share_text(time / (cube.wholes()["time"] or 1))
 
 
 def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:

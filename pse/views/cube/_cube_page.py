@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import os
 import zlib
-from collections.abc import Mapping
 from dataclasses import astuple
 from typing import Any
 
@@ -23,12 +22,7 @@ from pse.views.core._html_page import html_page
 SCRIPTS = ("cube_model.js", "tree.js", "cube.js")
 
 
-def write_cube_page(
-    cube: Cube,
-    path: str | os.PathLike[str],
-    reference: Mapping[str, float] | None = None,
-    timeline: str = "",
-) -> None:
+def write_cube_page(cube: Cube, path: str | os.PathLike[str], timeline: str = "") -> None:
     """Write a cube as a page: one HTML file that needs nothing else, no network and no server.
 
     Parameters
@@ -37,9 +31,6 @@ def write_cube_page(
         What is shown.
     path : path
         The file to write; one that is there is replaced.
-    reference : mapping of str to float, optional
-        Of metrics that no other includes, what is 100 %: for a difference, those of the old run. By default
-        the cube's own.
     timeline : str, optional
         Name of a page beside it that `pse.views.page.write_html` wrote of the same run: the longest waits are
         links into it.
@@ -53,18 +44,16 @@ def write_cube_page(
     --------
     >>> write_cube_page(pse.analysis.analyze("mpi1"), "mpi1.html")
     """
-    write_file(cube_page(cube, reference, timeline).encode("utf-8", "replace"), path)
+    write_file(cube_page(cube, timeline).encode("utf-8", "replace"), path)
 
 
-def cube_page(cube: Cube, reference: Mapping[str, float] | None = None, timeline: str = "") -> str:
+def cube_page(cube: Cube, timeline: str = "") -> str:
     """Give the page of a cube.
 
     Parameters
     ----------
     cube : Cube
         What is shown.
-    reference : mapping of str to float, optional
-        Of metrics that no other includes, what is 100 %; by default the cube's own.
     timeline : str, optional
         Name of a page beside it with the run's time line.
 
@@ -81,7 +70,6 @@ def cube_page(cube: Cube, reference: Mapping[str, float] | None = None, timeline
     names = [metric.name for metric in METRICS]
     cells = [np.flatnonzero(cube.exclusive(name)) for name in names]
     values = [cube.exclusive(name).ravel()[chosen] for name, chosen in zip(names, cells, strict=True)]
-    roots = [metric.name for metric in METRICS if not metric.parent]
     head = {
         "title": cube.title,
         "facts": _facts(cube),
@@ -89,8 +77,8 @@ def cube_page(cube: Cube, reference: Mapping[str, float] | None = None, timeline
         "metrics": [_metric(metric, len(chosen)) for metric, chosen in zip(METRICS, cells, strict=True)],
         "paths": [astuple(path) for path in cube.call_paths],
         "locations": [astuple(location) for location in cube.locations],
-        "whole": {name: cube.total(name) for name in roots} | dict(reference or {}),
-        "difference": reference is not None,
+        "whole": cube.wholes(),
+        "difference": bool(cube.reference),
         "longest": cube.longest.tolist(),
         "timeline": timeline,
     }
