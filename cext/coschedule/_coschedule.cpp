@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine.hpp"
+#include "monitoring/monitor_files.hpp"
 #include "nodes/node_view.hpp"
 #include "python_errors.hpp"
 #include "reports/deadlock_text.hpp"
@@ -88,7 +89,7 @@ class Noted
   public:
     Noted(Engine &engine, uint32_t primitive, bool blocking, uint64_t bytes = 0)
         : engine_(engine), monitor_(engine.monitor()), primitive_(primitive), blocking_(blocking),
-          bytes_(bytes), enter_(monitor_.is_on() ? pse_clock() : 0)
+          bytes_(bytes), enter_(monitor_.enter() ? pse_clock() : 0)
     {
         if (engine.is_observed())
             engine.enter_call(primitive, place_of_call().c_str());
@@ -97,7 +98,7 @@ class Noted
     {
         if (engine_.is_observed())
             engine_.leave_call();
-        if (monitor_.is_on())
+        if (enter_)
             monitor_.add(primitive_, bytes_, blocking_, enter_, pse_clock());
     }
     Noted(const Noted &) = delete;
@@ -299,9 +300,10 @@ std::optional<uint32_t> icollective(Engine &engine, int operation, int32_t root,
     return begin(engine, [&] { return call.post(engine); });
 }
 
-py::dict describe(const Distribution &one)
+py::dict describe(const Distribution &one, uint32_t resolution)
 {
     py::dict found;
+    found["resolution"] = resolution;
     found["count"] = one.count;
     found["total"] = one.total;
     found["least"] = one.count ? one.least : 0;
@@ -313,14 +315,15 @@ py::dict describe(const Distribution &one)
 py::dict monitored(Engine &engine)
 {
     const Monitor &monitor = engine.monitor();
-    py::dict found;
-    found["computation"] = describe(monitor.computation_until(pse_clock()));
-    found["communication"] = describe(monitor.communication);
-    py::list latencies, sizes;
-    for (const Distribution &one : monitor.latencies)
-        latencies.append(describe(one));
-    for (const Distribution &one : monitor.sizes)
-        sizes.append(describe(one));
+    py::dict found, latencies, sizes;
+    found["computation"] = describe(monitor.computation_until(pse_clock()), monitor.resolution());
+    found["communication"] = describe(monitor.communication(), monitor.resolution());
+    for (const Monitor::Routine &one : monitor.routines()) {
+        if (!one.latency.count)
+            continue;
+        latencies[one.name.c_str()] = describe(one.latency, monitor.resolution());
+        sizes[one.name.c_str()] = describe(one.size, monitor.resolution());
+    }
     found["latencies"] = latencies;
     found["sizes"] = sizes;
     return found;
@@ -522,21 +525,32 @@ PYBIND11_MODULE(_coschedule, module)
     translate_system_errors();
     module.def("shortest_slice", &shortest_slice);
     module.def("paced", &paced);
+    py::class_<MonitorSettings>(module, "MonitorSettings")
+        .def(py::init(&MonitorSettings::of_environment))
+        .def("is_monitored", &MonitorSettings::is_monitored)
+        .def_readonly("reports", &MonitorSettings::reports)
+        .def_readonly("slices", &MonitorSettings::slices)
+        .def_readonly("first", &MonitorSettings::first)
+        .def_readonly("last", &MonitorSettings::last)
+        .def_readonly("kept", &MonitorSettings::kept)
+        .def_readonly("metrics", &MonitorSettings::metrics);
     py::class_<Engine>(module, "Engine")
         .def(py::init([](uint32_t ranks, uint32_t table, bool strict, bool ordered, uint64_t slice,
                          uint64_t chunk, bool adapted, uint32_t monitored, uint32_t logged,
-                         const py::bytes &replay, const std::vector<uint32_t> &nodes, uint32_t leader) {
+                         std::pair<uint64_t, uint64_t> window, const py::bytes &replay,
+                         const std::vector<uint32_t> &nodes, uint32_t leader) {
                  std::string_view known = replay;
                  uint32_t last = nodes.empty() ? 0 : *std::max_element(nodes.begin(), nodes.end());
-                 return new Engine(Options{ranks, table, strict, ordered, slice, chunk, adapted, monitored,
-                                           logged,
-                                           static_cast<uint32_t>(known.size() / sizeof(pse_bcs_match)),
-                                           last + 1, nodes.empty() ? 0 : nodes.at(leader), leader},
-                                   nodes, reinterpret_cast<const pse_bcs_match *>(known.data()));
+                 return new Engine(
+                     Options{ranks, table, strict, ordered, slice, chunk, adapted, monitored, logged,
+                             static_cast<uint32_t>(known.size() / sizeof(pse_bcs_match)), last + 1,
+                             nodes.empty() ? 0 : nodes.at(leader), leader, 0, window.first, window.second},
+                     nodes, reinterpret_cast<const pse_bcs_match *>(known.data()));
              }),
              py::kw_only(), py::arg("ranks"), py::arg("table"), py::arg("strict"), py::arg("ordered"),
              py::arg("slice"), py::arg("chunk"), py::arg("adapted"), py::arg("monitored"), py::arg("logged"),
-             py::arg("replay"), py::arg("nodes") = std::vector<uint32_t>(), py::arg("leader") = 0)
+             py::arg("window"), py::arg("replay"), py::arg("nodes") = std::vector<uint32_t>(),
+             py::arg("leader") = 0)
         .def(py::init<pid_t, int, int, uint32_t>())
         .def("files",
              [](Engine &engine) { return py::make_tuple(engine.segment_file(), engine.bells_file()); })
@@ -572,8 +586,8 @@ PYBIND11_MODULE(_coschedule, module)
         .def("totals", &totals)
         .def("slices",
              [](Engine &engine) {
-                 const Segment &segment = engine.segment();
-                 return rows(segment.slices(), segment.shared().recorded, segment.options().monitored);
+                 std::vector<pse_bcs_slice> found = engine.segment().kept_slices();
+                 return rows(found.data(), found.size(), found.size());
              })
         .def("matches",
              [](Engine &engine) {
@@ -581,9 +595,17 @@ PYBIND11_MODULE(_coschedule, module)
                  return rows(segment.matches(), segment.shared().logged, segment.options().logged);
              })
         .def("begin_monitor",
-             [](Engine &engine, uint32_t resolution) {
-                 engine.monitor().begin(PSE_BCS_PRIMITIVES, resolution, pse_clock());
+             [](Engine &engine, const std::vector<std::string> &routines) {
+                 engine.monitor().begin(MonitorSettings::of_environment(), pse_clock());
+                 for (const std::string &name : routines)
+                     engine.monitor().routine(name);
              })
+        .def("write_report",
+             [](Engine &engine, const std::string &folder, uint32_t layer) {
+                 write_report(folder, layer, engine.me(), engine.monitor());
+             })
+        .def("write_slices", [](Engine &engine, const std::string &folder,
+                                uint32_t layer) { write_slices(folder, layer, engine.segment()); })
         .def("end_monitor", [](Engine &engine) { engine.monitor().end(pse_clock()); })
         .def("monitored", &monitored)
         .def("open_operations", &open_operations)

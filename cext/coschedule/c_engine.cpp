@@ -5,17 +5,21 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "engine.hpp"
+#include "monitoring/monitor_files.hpp"
+#include "monitoring/monitor_settings.hpp"
 #include "reports/deadlock_text.hpp"
 
 using namespace pse::coschedule;
 
 struct pse_bcs_end {
     Engine engine;
+    MonitorSettings monitors = MonitorSettings::of_environment();
     template <class... Arguments> explicit pse_bcs_end(Arguments... arguments) : engine(arguments...)
     {
     }
@@ -81,6 +85,10 @@ pse_bcs_end *pse_bcs_end_make(const struct pse_bcs_settings *settings, struct ps
     options.nodes = *std::max_element(nodes.begin(), nodes.end()) + 1;
     options.leader = settings->leader;
     options.node = nodes[settings->leader];
+    const MonitorSettings monitors = MonitorSettings::of_environment();
+    options.monitored = monitors.slices.empty() ? 0 : monitors.kept;
+    options.first_monitored = monitors.first;
+    options.last_monitored = monitors.last;
     pse_bcs_end *end = make<const Options &, const std::vector<uint32_t> &, const pse_bcs_match *>(
         reason, room, options, nodes, nullptr);
     if (end)
@@ -130,6 +138,8 @@ bool pse_bcs_end_has_slowed(const pse_bcs_end *end, char *text, size_t room)
 void pse_bcs_end_begin(pse_bcs_end *end)
 {
     end->engine.begin();
+    if (end->monitors.is_monitored(end->engine.me()))
+        end->engine.monitor().begin(end->monitors, pse_clock());
 }
 
 void pse_bcs_end_close(pse_bcs_end *end)
@@ -213,6 +223,62 @@ void pse_bcs_end_go_away(pse_bcs_end *end)
 void pse_bcs_end_come_back(pse_bcs_end *end)
 {
     end->engine.come_back();
+}
+
+bool pse_bcs_check_monitors(char *reason, size_t room)
+{
+    try {
+        MonitorSettings::of_environment();
+        return true;
+    } catch (const std::invalid_argument &error) {
+        std::snprintf(reason, room, "%s", error.what());
+        return false;
+    }
+}
+
+bool pse_bcs_end_check_metrics(const pse_bcs_end *end, bool (*is_routine)(const char *name), char *reason,
+                               size_t room)
+{
+    for (const std::string &name : end->monitors.metrics)
+        if (name != "computation" && name != "communication" && !is_routine(name.c_str())) {
+            std::snprintf(reason, room, PSE_BCS_MMDS_METRICS " names '%s', and MPI has no MPI_%s",
+                          name.c_str(), name.c_str());
+            return false;
+        }
+    return true;
+}
+
+uint64_t pse_bcs_end_enter(pse_bcs_end *end)
+{
+    return end->engine.monitor().enter() ? pse_clock() : 0;
+}
+
+uint32_t pse_bcs_end_routine(pse_bcs_end *end, const char *name)
+{
+    return end->engine.monitor().routine(name);
+}
+
+void pse_bcs_end_note(pse_bcs_end *end, const struct pse_bcs_noted *call)
+{
+    end->engine.monitor().add(call->routine, call->bytes, call->blocking, call->entered, pse_clock());
+}
+
+bool pse_bcs_end_write_monitors(pse_bcs_end *end, char *reason, size_t room)
+{
+    constexpr uint32_t only_layer = 0;
+    Engine &engine = end->engine;
+    const MonitorSettings &settings = end->monitors;
+    engine.monitor().end(pse_clock());
+    try {
+        if (engine.monitor().is_on())
+            write_report(settings.reports, only_layer, engine.me(), engine.monitor());
+        if (!settings.slices.empty() && engine.is_leader())
+            write_slices(settings.slices, only_layer, engine.segment());
+        return true;
+    } catch (const std::system_error &error) {
+        std::snprintf(reason, room, "%s", error.what());
+        return false;
+    }
 }
 
 bool pse_bcs_end_is_first_to_tell(pse_bcs_end *end)

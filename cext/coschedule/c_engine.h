@@ -94,6 +94,24 @@ void pse_bcs_end_say_place(pse_bcs_end *end, const char *place);
 void pse_bcs_end_go_away(pse_bcs_end *end);
 void pse_bcs_end_come_back(pse_bcs_end *end);
 
+/* The monitors, as variables of the environment ask for them: false, with a reason, if one makes no sense. */
+bool pse_bcs_check_monitors(char *reason, size_t room);
+/* The same for the metrics, when it is known which routines there are. */
+bool pse_bcs_end_check_metrics(const pse_bcs_end *end, bool (*is_routine)(const char *name), char *reason,
+                               size_t room);
+/* Of this process (MMDS): the time, in ns, if it is monitored, else 0; the number of a routine; and that a
+ * call of it has ended, which began at `entered`. */
+uint64_t pse_bcs_end_enter(pse_bcs_end *end);
+uint32_t pse_bcs_end_routine(pse_bcs_end *end, const char *name);
+struct pse_bcs_noted {
+    uint32_t routine;
+    bool blocking;
+    uint64_t bytes, entered;
+};
+void pse_bcs_end_note(pse_bcs_end *end, const struct pse_bcs_noted *call);
+/* Write their files, when all ranks have come to their end; false, with a reason: one can't be written. */
+bool pse_bcs_end_write_monitors(pse_bcs_end *end, char *reason, size_t room);
+
 /* Whether nobody has said yet why the layer has failed: true for one caller of all ranks. */
 bool pse_bcs_end_is_first_to_tell(pse_bcs_end *end);
 /* Why it has failed, also in words. */

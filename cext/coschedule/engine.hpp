@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "monitor.hpp"
+#include "monitoring/monitor.hpp"
 #include "nodes/link.hpp"
 #include "nodes/node_thread.hpp"
 #include "protocol.hpp"

@@ -218,7 +218,7 @@ bool Protocol::begin(pse_bcs_slice &record, uint64_t deadline)
 {
     Shared &shared = s_.shared();
     shared.begun.fetch_add(1);
-    record.begin = s_.options().monitored || deadline ? platform_.now() : 0;
+    record.begin = is_monitored() || deadline ? platform_.now() : 0;
     if (deadline)
         keep_time(record, deadline);
     record.bpts = shared.blocked;
@@ -240,12 +240,12 @@ void Protocol::keep_time(pse_bcs_slice &record, uint64_t deadline)
 
 void Protocol::note_exchange(pse_bcs_slice &record)
 {
-    record.gtdem = s_.options().monitored ? platform_.now() - record.begin : 0;
+    record.gtdem = is_monitored() ? platform_.now() - record.begin : 0;
 }
 
 void Protocol::note_slice(pse_bcs_slice &record)
 {
-    if (!s_.options().monitored)
+    if (!is_monitored())
         return;
     Shared &shared = s_.shared();
     record.epoch = shared.epoch;

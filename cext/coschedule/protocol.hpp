@@ -104,10 +104,17 @@ class Protocol
     uint64_t chunk_of(const Descriptor &receive) const;
     // `bytes` more of it were moved.
     void finish(uint32_t index, uint64_t bytes);
+    // Whether the slice that has begun last is monitored.
+    bool is_monitored() const
+    {
+        const Options &options = s_.options();
+        uint64_t slice = s_.shared().slice;
+        return options.monitored && options.first_monitored <= slice && slice <= options.last_monitored;
+    }
     // The time where slices are monitored, else 0.
     uint64_t time() const
     {
-        return s_.options().monitored ? platform_.now() : 0;
+        return is_monitored() ? platform_.now() : 0;
     }
     // That bytes of a descriptor were moved, which took so long (ns).
     void note_move(const Descriptor &one, uint64_t took);

@@ -111,6 +111,15 @@ Segment::~Segment()
     close(file_);
 }
 
+std::vector<pse_bcs_slice> Segment::kept_slices() const
+{
+    uint64_t end = shared_->recorded, count = std::min<uint64_t>(end, options().monitored);
+    std::vector<pse_bcs_slice> found;
+    for (uint64_t row = end - count; row < end; row++)
+        found.push_back(slices_[row % options().monitored]);
+    return found;
+}
+
 const pse_bcs_match *Segment::recorded(uint32_t kind, uint32_t rank, uint64_t number) const
 {
     auto key = [](const pse_bcs_match &one) { return std::make_tuple(one.kind, one.receiver, one.receive); };

@@ -35,6 +35,7 @@ struct Options {
     uint32_t replayed;                   // Decisions that are known beforehand.
     uint32_t nodes = 1, node = 0;        // Of the communicator; and which one this memory is of.
     uint32_t leader = 0, neighbours = 0; // The lowest of the node's ranks, and how many it has.
+    uint64_t first_monitored = 0, last_monitored = UINT64_MAX; // Slices.
 };
 
 enum class State : uint32_t { free, posted, exchanged, ready, moving, moved, done };
@@ -232,6 +233,8 @@ class Segment
     {
         return slices_;
     }
+    // Those that the ring has, the oldest first.
+    std::vector<pse_bcs_slice> kept_slices() const;
     pse_bcs_match *matches() const
     {
         return matches_;

@@ -18,6 +18,17 @@ NONE = 0xFFFFFFFF  # No rank, descriptor, operation, event.
 # Variable of the environment: the machine of the stepper and, behind a colon, its socket, where ranks tell of
 # their layers.
 STEPPER = "PSE_BCS_STEP"
+# Variable of the environment: the folder that gets a report of each process (section 5.1 of the paper).
+MMDS = "PSE_BCS_MMDS"
+MMDS_RANKS = "PSE_BCS_MMDS_RANKS"  # Which processes, as in 0,4:7; all if it is not set.
+# What of them: routines, computation, communication, with commas; all if it is not set.
+MMDS_METRICS = "PSE_BCS_MMDS_METRICS"
+# Its distributions have two to the power of this many bins for each factor of two.
+MMDS_RESOLUTION = "PSE_BCS_MMDS_RESOLUTION"
+EMDS = "PSE_BCS_EMDS"  # The folder that gets the slices of each node (section 5.2 of the paper).
+EMDS_SLICES = "PSE_BCS_EMDS_SLICES"  # Which slices, as in 7500:12500; if it is not set, the last ones.
+RESOLUTION = 3  # Of distributions, if nothing else is said,
+KEPT_SLICES = 16384  # Slices that are kept if nothing else is said,
 ENDED = -1  # Instead of a process: it has ended, on another node.
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
 ENDPOINT_BYTES = 128  # Where a node is reached: so many bytes.
@@ -61,6 +72,19 @@ SLICE_DTYPE = np.dtype(
         ("ltr_message", "<u8"),  # to move bytes of messages, all its ranks together
         ("ltr_broadcast", "<u8"),  # to perform collective operations other than reductions
         ("ltr_reduce", "<u8"),  # to perform reductions
+    ]
+)
+
+# A distribution in the report of a process; its bins follow.
+REPORT_DTYPE = np.dtype(
+    [
+        ("rank", "<u4"),  # whose process it was
+        ("measure", "<u4"),  # Measure
+        ("routine", "S48"),  # LATENCY and SIZE: which one, without MPI_
+        ("count", "<u8"),  # how many there were
+        ("total", "<u8"),  # their sum
+        ("least", "<u8"),
+        ("greatest", "<u8"),
     ]
 )
 
@@ -152,6 +176,15 @@ class Primitive(IntEnum):
     FIRST_BLOCKING = 10  # BARRIER, BCAST, …
     FIRST_IMMEDIATE = 20  # IBARRIER, IBCAST, …
     PRIMITIVES = 30  # how many there are
+
+
+class Measure(IntEnum):
+    """What a row of a process's report measures."""
+
+    COMPUTATION = 0  # stretches of computation between blocking operations, in ns
+    COMMUNICATION = 1  # times in blocking operations, in ns
+    LATENCY = 2  # times in a routine, in ns
+    SIZE = 3  # the bytes that a routine was given
 
 
 class Decision(IntEnum):

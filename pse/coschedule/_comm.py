@@ -5,7 +5,6 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -24,15 +23,12 @@ from pse.coschedule._buffers import Piece, Span, bytes_of, data_of, meaning_of, 
 from pse.coschedule._checkpoint import is_due, read, write
 from pse.coschedule._errors import failure_of
 from pse.coschedule._layer_setup import make_engine, nodes_of
-from pse.coschedule._monitor import EMDS, MMDS, RESOLUTION, Report, report_of
+from pse.coschedule._monitor import Report, monitor_settings, names_of_routines, report_of
 from pse.coschedule._requests import Outcomes, Request, check_pieces, fill
 from pse.coschedule._slices import slice_length
 from pse.errors import UsageError
-from pse.files import draft_file
 
 _ANY: Final = -1
-_KEPT: Final = 16384
-"""Slices that EMDS keeps if nothing else is said."""
 _numbers = itertools.count()
 
 
@@ -66,11 +62,6 @@ def _sorted(schedule: "np.ndarray[Any, Any] | None") -> bytes:
     return np.sort(schedule, order=["kind", "receiver", "receive"]).tobytes()
 
 
-def _in_folder(folder: str, name: str) -> Path:
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return Path(folder, name)
-
-
 class Comm:
     """A communicator of coscheduled ranks: their operations are matched and moved in slices.
 
@@ -95,11 +86,11 @@ class Comm:
     table : int, optional
         Operations that a rank may have under way; whoever posts more waits.
     mmds : bool, optional
-        Each process is monitored for `report`.  Where the variable PSE_BCS_MMDS names a folder, all are, and
-        each writes its report there when the communicator is freed.
+        Each process is monitored for `report`.  Where the variable PSE_BCS_MMDS names a folder, all are, or
+        those that PSE_BCS_MMDS_RANKS names, and each writes its report there when the communicator is freed.
     emds : int, optional
         The last so many slices are kept for `slices`.  Where the variable PSE_BCS_EMDS names a folder, 16,384
-        are, and are written there.
+        are, or those that PSE_BCS_EMDS_SLICES names, and are written there.
     schedule : int, optional
         The last so many decisions are kept for `schedule`.
     replay : ndarray, optional
@@ -109,7 +100,8 @@ class Comm:
     Raises
     ------
     UsageError
-        The slice is too short, as such or for one of the machines.
+        The slice is too short, as such or for one of the machines, or a variable of the monitors makes no
+        sense.
     RunError
         The system doesn't let ranks share memory, or read each other's, or nodes don't reach each other.
 
@@ -154,25 +146,27 @@ class Comm:
                 f"the mode is {mode!r}; it must be early or strict", help='for example:  mode="strict"'
             )
         given = None if slice is None else slice_length(slice)
+        self._settings = monitor_settings()
         self._parent = (comm or MPI.COMM_WORLD).Dup()
         self.rank, self.size = self._parent.rank, self._parent.size
         beside, nodes = nodes_of(self._parent)
         length = given or (DEFAULT_FAR_SLICE if nodes.any() else DEFAULT_SLICE)
         self._reduce_local = _reduce_local()
-        kept = emds or (_KEPT if EMDS in os.environ else 0)
+        kept = emds or (self._settings.kept if self._settings.slices else 0)
         self._options: dict[str, Any] = {
             "table": table, "strict": mode == "strict", "ordered": ordered, "slice": length,
             "chunk": length * BYTES_PER_NS, "adapted": adapt and replay is None, "monitored": kept,
-            "logged": schedule, "replay": _sorted(replay),
+            "window": (self._settings.first, self._settings.last), "logged": schedule,
+            "replay": _sorted(replay),
         }  # fmt: skip
         self._engine = make_engine(self._parent, beside, nodes, self._options)
-        self._node = int(nodes[self.rank]) if beside.rank == 0 else None
+        self._is_leader = beside.rank == 0
         beside.Free()
         self._is_free = False
         self._number = next(_numbers)
-        self._is_monitored = mmds or MMDS in os.environ
+        self._is_monitored = mmds or self._settings.is_monitored(self.rank)
         if self._is_monitored:
-            self._engine.begin_monitor(RESOLUTION)
+            self._engine.begin_monitor(names_of_routines())
 
     def __enter__(self) -> Self:
         return self
@@ -201,15 +195,13 @@ class Comm:
     def _write_files(self) -> None:
         if self._is_monitored:
             self._engine.end_monitor()
-        if self._is_monitored and (folder := os.environ.get(MMDS)):
-            self.report().save(_in_folder(folder, f"mmds-{self._number}-{self.rank}.npz"))
-        if self._node is not None and (folder := os.environ.get(EMDS)):
-            name = f"emds-{self._number}.npy" if self._node == 0 else f"emds-{self._number}-{self._node}.npy"
-            with (
-                draft_file(_in_folder(folder, name)) as draft,
-                open(draft, "wb") as file,
-            ):
-                np.save(file, self.slices(), allow_pickle=False)
+        try:
+            if self._settings.is_monitored(self.rank):
+                self._engine.write_report(self._settings.reports, self._number)
+            if self._settings.slices and self._is_leader:
+                self._engine.write_slices(self._settings.slices, self._number)
+        except OSError as error:
+            sys.stderr.write(f"warning: what the monitors of rank {self.rank} have seen is lost: {error}\n")
 
     def Get_rank(self) -> int:
         """Give the number of this rank."""

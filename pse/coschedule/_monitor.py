@@ -1,9 +1,7 @@
 """What the monitor of processes (MMDS, section 5.1 of the paper) measured, and its files."""
 
 import os
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,16 +9,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pse._abi.coschedule import Collective, Primitive
-from pse.coschedule._coschedule import Engine
+from pse._abi.coschedule import MMDS_METRICS, REPORT_DTYPE, RESOLUTION, Collective, Measure, Primitive
+from pse.coschedule._coschedule import Engine, MonitorSettings
 from pse.errors import UsageError, system_help
 from pse.files import draft_file
+from pse.text import did_you_mean
 
-MMDS, EMDS = "PSE_BCS_MMDS", "PSE_BCS_EMDS"
-"""Variables of the environment: the folder that gets a file for each process, or for each node."""
-RESOLUTION: Final = 3
-"""Each factor of two has 2**3 bins."""
-_COMPUTATION, _COMMUNICATION = "computation", "communication"
+_BINS: Final = "bins"
+_OCTAVES: Final = 65
+"""What distributions have bins for: 0, and the factors of two of 64 bits."""
 
 
 def names_of_routines() -> list[str]:
@@ -42,6 +39,8 @@ class Distribution:
         Their sum, the least and the greatest, in ns or bytes.
     bins : ndarray of uint64
         How many fell into each bin; `edges` says where bins begin.
+    resolution : int
+        Each factor of two has two to the power of this many bins.
 
     Examples
     --------
@@ -59,6 +58,7 @@ class Distribution:
     least: int
     greatest: int
     bins: NDArray[np.uint64]
+    resolution: int = RESOLUTION
 
     @property
     def mean(self) -> float:
@@ -67,7 +67,7 @@ class Distribution:
 
     def edges(self) -> NDArray[np.uint64]:
         """Say where each bin begins, in ns or bytes."""
-        bins, per_octave = np.arange(len(self.bins), dtype=np.uint64), np.uint64(1 << RESOLUTION)
+        bins, per_octave = np.arange(len(self.bins), dtype=np.uint64), np.uint64(1 << self.resolution)
         octave, part = bins // per_octave, bins % per_octave
         shift = np.maximum(octave, 1) - np.uint64(1)
         return np.where(octave == 0, part, (per_octave + part) << shift)
@@ -114,8 +114,8 @@ class Report:
         """
         named = [
             *self.latencies.items(),
-            (_COMPUTATION, self.computation),
-            (_COMMUNICATION, self.communication),
+            ("computation", self.computation),
+            ("communication", self.communication),
         ]
         return [
             {
@@ -124,25 +124,37 @@ class Report:
                 "bytes": self.sizes[name].total if name in self.sizes else 0,
             }
             for name, one in named
+            if one.count
         ]  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a .npz file.
+        """Write the report to a .npy file: a row for each distribution.
 
         Parameters
         ----------
         path : path-like
             The file.
         """
-        arrays = {name: _pack(one) for name, one in self._named()}
+        rows = list(self._rows())
+        bins = (_BINS, "<u8", (max(len(row[-1]) for row in rows),))
+        table = np.zeros(len(rows), [*REPORT_DTYPE.descr, bins])
+        for place, (*values, counts) in enumerate(rows):
+            for name, value in zip(REPORT_DTYPE.names or (), values, strict=True):
+                table[name][place] = value
+            table[_BINS][place, : len(counts)] = counts
         with draft_file(Path(path)) as draft, open(draft, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, rank=np.array(self.rank), **arrays)
+            np.save(file, table, allow_pickle=False)
 
-    def _named(self) -> Iterator[tuple[str, Distribution]]:
-        yield _COMPUTATION, self.computation
-        yield _COMMUNICATION, self.communication
-        for kind, found in (("latency", self.latencies), ("size", self.sizes)):
-            yield from ((f"{kind}.{name}", one) for name, one in found.items())
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        named = [
+            (Measure.COMPUTATION, "", self.computation),
+            (Measure.COMMUNICATION, "", self.communication),
+            *((Measure.LATENCY, name, one) for name, one in self.latencies.items()),
+            *((Measure.SIZE, name, one) for name, one in self.sizes.items()),
+        ]
+        for measure, name, one in named:
+            summary = (one.count, one.total, one.least, one.greatest)
+            yield self.rank, measure, name.encode(), *summary, one.bins
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":
@@ -165,43 +177,67 @@ class Report:
         """
         try:
             # A file that is opened here is closed, whatever np.load says of it.
-            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
-            rank = int(found.pop("rank"))
-            named = {name: _unpack(one) for name, one in found.items()}
-            parts = [_part(named, kind) for kind in ("latency.", "size.")]
-            return cls(rank, named[_COMPUTATION], named[_COMMUNICATION], *parts)
+            with open(path, "rb") as file:
+                return _report(np.load(file, allow_pickle=False))
         except FileNotFoundError as error:
             raise UsageError(f"there is no file {path}", help=system_help(error, path)) from None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, ValueError, KeyError, EOFError) as error:
             raise UsageError(
                 f"{path} is not a report of a process: {error}",
                 help="name a file that a run with PSE_BCS_MMDS=FOLDER wrote into the folder",
             ) from None
 
 
-def _part(named: dict[str, Distribution], prefix: str) -> dict[str, Distribution]:
-    return {name.removeprefix(prefix): one for name, one in named.items() if name.startswith(prefix)}
+def _report(table: NDArray[Any]) -> Report:
+    """Read a report from its rows.
+
+    Raises
+    ------
+    ValueError
+        They are not those of a report.
+    """
+    descr = [] if table.dtype.names is None else table.dtype.descr
+    if descr[:-1] != REPORT_DTYPE.descr or descr[-1][0] != _BINS or len(table) < len(Measure) - 2:
+        raise ValueError(f"it has {table.dtype}")
+    found: dict[Measure, dict[str, Distribution]] = {measure: {} for measure in Measure}
+    resolution = max(1, table[_BINS].shape[1] // _OCTAVES).bit_length() - 1
+    for row in table:
+        count, total, least, greatest = (int(row[name]) for name in ("count", "total", "least", "greatest"))
+        one = Distribution(count, total, least, greatest, row[_BINS], resolution)
+        found[Measure(row["measure"])][row["routine"].decode()] = one
+    return Report(
+        int(table["rank"][0]), found[Measure.COMPUTATION][""], found[Measure.COMMUNICATION][""],
+        found[Measure.LATENCY], found[Measure.SIZE],
+    )  # fmt: skip
 
 
-def _pack(one: Distribution) -> NDArray[np.uint64]:
-    return np.concatenate([np.array([one.count, one.total, one.least, one.greatest], np.uint64), one.bins])
+def monitor_settings() -> MonitorSettings:
+    """Read what the user asks of the monitors by variables of the environment.
 
-
-def _unpack(packed: NDArray[np.uint64]) -> Distribution:
-    count, total, least, greatest = (int(one) for one in packed[:4])
-    return Distribution(count, total, least, greatest, packed[4:])
-
-
-def _called(names: Sequence[str], found: Sequence[dict[str, Any]]) -> dict[str, Distribution]:
-    return {name: Distribution(**one) for name, one in zip(names, found, strict=True) if one["count"]}
+    Raises
+    ------
+    UsageError
+        One of them has a value that makes no sense.
+    """
+    try:
+        settings = MonitorSettings()
+    except ValueError as error:
+        raise UsageError(str(error), help="set it to such a value, or unset it") from None
+    known = ["computation", "communication", *names_of_routines()]
+    for name in settings.metrics:
+        if name not in known:
+            raise UsageError(
+                f"{MMDS_METRICS} names {name!r}, and there is no such metric",
+                help=did_you_mean(name, known) or "there are computation, communication, Send, Recv, …",
+            )
+    return settings
 
 
 def report_of(engine: Engine, rank: int) -> Report:
     """Read what the monitor of this process has measured so far."""
     found = engine.monitored()
-    names = names_of_routines()
-    return Report(
-        rank, Distribution(**found["computation"]), Distribution(**found["communication"]),
-        _called(names, found["latencies"]), _called(names, found["sizes"]),
-    )  # fmt: skip
+    latencies, sizes = (
+        {name: Distribution(**one) for name, one in found[kind].items()} for kind in ("latencies", "sizes")
+    )
+    computation, communication = (Distribution(**found[name]) for name in ("computation", "communication"))
+    return Report(rank, computation, communication, latencies, sizes)

@@ -41,8 +41,8 @@ def load_reports(folders: Path | Sequence[Path], communicator: int = 0) -> list[
     >>> bcs.load_reports(Path("."))
     []
     """
-    name = re.compile(rf"mmds-{communicator}-(\d+)\.npz")
-    paths = (path for one in _each(folders) for path in sorted(one.glob("mmds-*.npz")))
+    name = re.compile(rf"mmds-{communicator}-(\d+)\.npy")
+    paths = (path for one in _each(folders) for path in sorted(one.glob("mmds-*.npy")))
     found = {int(match[1]): path for path in paths if (match := name.fullmatch(path.name))}
     return [Report.load(found[rank]) for rank in sorted(found)]
 

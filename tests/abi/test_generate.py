@@ -36,7 +36,8 @@ def test_every_entry_of_a_table_is_read(table):
     members = [entry.codes if isinstance(entry, Enum) else entry.fields
                for entry in table.entries if isinstance(entry, Enum | Struct)]  # fmt: skip
     more = [*(struct.row for struct in table.structs), *(enum.doc for enum in table.enums), table.title]
-    assert rows == len(table.entries) + sum(map(len, members)) + sum(map(bool, more))
+    npy = [struct.npy for struct in table.structs]
+    assert rows == len(table.entries) + sum(map(len, members)) + sum(map(bool, more)) + sum(map(len, npy))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_counts_and_sizes_are_those_of_the_program(mpiexec, folder, ranks):
     variables = {"PSE_BCS_MMDS": f"{folder / 'm'}{ranks}", "PSE_BCS_EMDS": f"{folder / 'e'}{ranks}"}
     ended = mpiexec(ranks, PROGRAM, *SIZES, env=variables)
     assert (ended.code, ended.out) == (0, "as expected\n"), ended.err
-    reports = [bcs.Report.load(folder / f"m{ranks}" / f"mmds-0-{rank}.npz") for rank in range(ranks)]
+    reports = [bcs.Report.load(folder / f"m{ranks}" / f"mmds-0-{rank}.npy") for rank in range(ranks)]
     assert [report.rank for report in reports] == list(range(ranks))
     assert all(report.latencies["Recv"].count == len(SIZES) for report in reports)
     rows = {row["routine"]: row for row in reports[0].rows()}
@@ -34,10 +34,28 @@ def test_counts_and_sizes_are_those_of_the_program(mpiexec, folder, ranks):
     assert slices["np2pmsm"].sum() == len(SIZES) * ranks
 
 
+@pytest.mark.mpi
+def test_a_communicator_takes_what_the_environment_chooses(mpiexec, tmp_path):
+    code = "from pse import bcs\nwith bcs.Comm() as comm: [comm.Barrier() for _ in range(9)]"
+    chosen = {
+        "PSE_BCS_MMDS": str(tmp_path), "PSE_BCS_MMDS_RANKS": "1", "PSE_BCS_MMDS_METRICS": "Barrier",
+        "PSE_BCS_MMDS_RESOLUTION": "0", "PSE_BCS_EMDS": str(tmp_path), "PSE_BCS_EMDS_SLICES": "2:4",
+    }  # fmt: skip
+    ended = mpiexec(2, "-c", code, env=chosen)
+    assert ended.code == 0, ended.err
+    (report,) = bcs.load_reports(tmp_path)
+    assert (report.rank, report.latencies["Barrier"].resolution) == (1, 0)
+    assert [row["routine"] for row in report.rows()] == ["Barrier"]
+    assert bcs.load_slices(tmp_path)["slice"].tolist() == [2, 3, 4]
+    wrong = chosen | {"PSE_BCS_MMDS_METRICS": "Barier"}
+    ended = mpiexec(1, "-c", code, env=wrong)
+    assert "PSE_BCS_MMDS_METRICS names 'Barier', and there is no such metric" in ended.err
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 2**40), max_size=20), st.integers(0, 2**40))
 def test_a_report_comes_back_from_its_file(tmp_path_factory, counts, total):
-    path = tmp_path_factory.mktemp("reports") / "one.npz"
+    path = tmp_path_factory.mktemp("reports") / "one.npy"
     one = bcs.Distribution(3, total, 1, 2, np.array(counts, np.uint64))
     bcs.Report(7, one, one, {"Send": one}, {"Send": one, "Igather": one}).save(path)
     read = bcs.Report.load(path)
@@ -48,12 +66,12 @@ def test_a_report_comes_back_from_its_file(tmp_path_factory, counts, total):
 
 def test_a_file_that_is_no_report_is_refused(tmp_path):
     one = bcs.Distribution(0, 0, 0, 0, np.zeros(5, np.uint64))
-    bcs.Report(0, one, one, {}, {}).save(tmp_path / "whole.npz")
-    whole = (tmp_path / "whole.npz").read_bytes()
+    bcs.Report(0, one, one, {}, {}).save(tmp_path / "whole.npy")
+    whole = (tmp_path / "whole.npy").read_bytes()
     for length in range(0, len(whole), 50):
-        (tmp_path / "cut.npz").write_bytes(whole[:length])
-        with pytest.raises(UsageError, match=r"cut\.npz is not a report of a process"):
-            bcs.Report.load(tmp_path / "cut.npz")
+        (tmp_path / "cut.npy").write_bytes(whole[:length])
+        with pytest.raises(UsageError, match=r"cut\.npy is not a report of a process"):
+            bcs.Report.load(tmp_path / "cut.npy")
     with pytest.raises(UsageError, match="there is no file"):
         bcs.Report.load(tmp_path / "absent.npz")
 

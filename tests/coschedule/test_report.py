@@ -15,7 +15,7 @@ def folder(tmp_path):
     for rank in range(2):
         calls = bcs.Distribution(2, 3_000_000 * (rank + 1), 1_000_000, 2_000_000, np.zeros(9, np.uint64))
         sizes = bcs.Distribution(2, 80, 40, 40, np.zeros(9, np.uint64))
-        bcs.Report(rank, calls, calls, {"Send": calls}, {"Send": sizes}).save(tmp_path / f"mmds-0-{rank}.npz")
+        bcs.Report(rank, calls, calls, {"Send": calls}, {"Send": sizes}).save(tmp_path / f"mmds-0-{rank}.npy")
     slices = np.zeros(10, SLICE_DTYPE)
     slices["slice"], slices["gtts"], slices["np2pmsm"] = np.arange(5, 15), 1000, 3
     slices["length"] = [250_000] * 7 + [500_000] * 3
@@ -98,7 +98,7 @@ def test_slices_of_several_nodes_are_put_together(pse, folders):
 
 
 def test_damaged_files_are_told(pse, folder):
-    for name in ("emds-0.npy", "mmds-0-1.npz"):
+    for name in ("emds-0.npy", "mmds-0-1.npy"):
         whole = (folder / name).read_bytes()
         (folder / name).write_bytes(whole[: len(whole) // 2])
         ended = pse("bcs", "report", folder)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from textwrap import wrap
 
-from abigen.layout import Layouts
+from abigen.layout import Layouts, numpy_type
 from abigen.model import NO_NUMBER, Constant, Enum, Field, Struct, Table, TableError, Text
 
 WIDTH = 110
@@ -85,7 +85,15 @@ def _struct(struct: Struct, layouts: Layouts) -> str:
         f"offsetof({struct.name}, {name}) == {place.offset}" for name, place in layouts.places(struct).items()
     ]
     checks = [f"sizeof({struct.name}) == {layouts.size(struct)}", *(where if struct.kind == "struct" else [])]
-    return text + _assertion(checks, struct.name)
+    return (
+        text + _assertion(checks, struct.name) + "".join(_npy(name, struct, layouts) for name in struct.npy)
+    )
+
+
+def _npy(name: str, struct: Struct, layouts: Layouts) -> str:
+    """Write the fields of a struct without gaps as a file of NumPy names them."""
+    rows = [f"\"('{field.name}', '{numpy_type(field, layouts)}'),\"" for field in struct.fields]
+    return f"#define {name} \\\n    " + " \\\n    ".join(rows) + "\n"
 
 
 def _assertion(checks: list[str], name: str) -> str:

@@ -83,3 +83,11 @@ class Layouts:
             size = self.size(inner)
             alignment = max(place.alignment for place in self.places(inner).values())
         return size * self.length(field), max(alignment, field.alignment)
+
+
+def numpy_type(field: Field, layouts: Layouts) -> str:
+    """Give the type of a field's elements as NumPy writes it; characters are one text."""
+    if field.bare == "char":
+        return f"S{layouts.length(field)}"
+    code = layouts.code(field.bare)
+    return code if code.endswith("1") else f"<{code}"

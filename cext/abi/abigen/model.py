@@ -93,7 +93,8 @@ class Field:
 class Struct:
     """A struct or union in C and a dtype in Python, if `python` names one.
 
-    Rows that Python writes have a tuple of that name too: `row`, and the name of their table.
+    Rows that Python writes have a tuple of that name too: `row`, and the name of their table.  What C writes
+    to files of NumPy has its fields as a text in C: `npy`.
     """
 
     kind: str
@@ -102,6 +103,7 @@ class Struct:
     meaning: str
     fields: list[Field] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
+    npy: list[str] = field(default_factory=list)
 
     @property
     def only_size(self) -> bool:
@@ -275,4 +277,5 @@ _ENTRIES: Mapping[str, Callable[..., None]] = {
     "FIELD": _field,
     "ARRAY": _array,
     "ROW": _row,
+    "NPY": lambda table, name: table.structs[-1].npy.append(name),
 }

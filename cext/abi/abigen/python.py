@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from textwrap import wrap
 
-from abigen.layout import Layouts
+from abigen.layout import Layouts, numpy_type
 from abigen.model import NO_NUMBER, Constant, Enum, Struct, Table, Text
 
 WIDTH = 110
@@ -125,19 +125,15 @@ def _field(struct: Struct, index: int, layouts: Layouts) -> str:
     length = f", {layouts.length(field)}" if field.length else ""
     if inner is not None and inner.kind == "union":
         first = inner.fields[0]
-        kind = f'"{_code(layouts.code(first.bare))}"'
+        kind = f'"{numpy_type(first, layouts)}"'
         length = f", {layouts.length(first)}" if first.length else ""
     elif inner is not None:
         kind = inner.python
     elif field.bare == "char":
-        kind, length = f'"S{layouts.length(field)}"', ""
+        kind, length = f'"{numpy_type(field, layouts)}"', ""
     else:
-        kind = f'"{_code(layouts.code(field.bare))}"'
+        kind = f'"{numpy_type(field, layouts)}"'
     return row_with_comment(f'        ("{field.name}", {kind}{length}),', field.meaning)
-
-
-def _code(code: str) -> str:
-    return code if code.endswith("1") else f"<{code}"
 
 
 def _section(doc: list[str]) -> str:

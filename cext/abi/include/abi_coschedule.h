@@ -17,6 +17,27 @@
 /* Variable of the environment: the machine of the stepper and, behind a colon, its socket, where ranks
  * tell of their layers. */
 #define PSE_BCS_STEPPER "PSE_BCS_STEP"
+
+/* Variable of the environment: the folder that gets a report of each process (section 5.1 of the paper). */
+#define PSE_BCS_MMDS "PSE_BCS_MMDS"
+#define PSE_BCS_MMDS_RANKS "PSE_BCS_MMDS_RANKS" /* Which processes, as in 0,4:7; all if it is not set. */
+
+/* What of them: routines, computation, communication, with commas; all if it is not set. */
+#define PSE_BCS_MMDS_METRICS "PSE_BCS_MMDS_METRICS"
+
+/* Its distributions have two to the power of this many bins for each factor of two. */
+#define PSE_BCS_MMDS_RESOLUTION "PSE_BCS_MMDS_RESOLUTION"
+
+/* The folder that gets the slices of each node (section 5.2 of the paper). */
+#define PSE_BCS_EMDS "PSE_BCS_EMDS"
+
+/* Which slices, as in 7500:12500; if it is not set, the last ones. */
+#define PSE_BCS_EMDS_SLICES "PSE_BCS_EMDS_SLICES"
+#define PSE_BCS_RESOLUTION 3 /* Of distributions, if nothing else is said, */
+#define PSE_BCS_MOST_RESOLUTION 8 /* and at most. */
+#define PSE_BCS_KEPT_SLICES 16384 /* Slices that are kept if nothing else is said, */
+#define PSE_BCS_MOST_SLICES 1000000 /* and at most. */
+#define PSE_BCS_ROUTINE 48 /* Bytes for the name of a routine, with the zero at their end. */
 #define PSE_BCS_ENDED -1 /* Instead of a process: it has ended, on another node. */
 #define PSE_BCS_PLACE 256 /* Bytes for file and line of a call, with the zero at their end. */
 #define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
@@ -152,6 +173,65 @@ _Static_assert(sizeof(pse_bcs_slice) == 160 && offsetof(pse_bcs_slice, slice) ==
                offsetof(pse_bcs_slice, ltr_reduce) == 152,
                "pse_bcs_slice as NumPy has it");
 #endif
+#define PSE_BCS_SLICE_FIELDS \
+    "('slice', '<u8')," \
+    "('epoch', '<u8')," \
+    "('begin', '<u8')," \
+    "('getts', '<u8')," \
+    "('gtdem', '<u8')," \
+    "('gtmsm', '<u8')," \
+    "('gtts', '<u8')," \
+    "('late', '<u8')," \
+    "('length', '<u8')," \
+    "('np2pdem', '<u4')," \
+    "('np2pmsm', '<u4')," \
+    "('ncolldem', '<u4')," \
+    "('ncollmsm', '<u4')," \
+    "('bpts', '<u4')," \
+    "('timed', '<u4')," \
+    "('usrdem', '<u4')," \
+    "('usrmsm', '<u4')," \
+    "('ltr_exchange', '<u8')," \
+    "('ltr_nodes', '<u8')," \
+    "('ltr_match', '<u8')," \
+    "('ltr_decide', '<u8')," \
+    "('ltr_message', '<u8')," \
+    "('ltr_broadcast', '<u8')," \
+    "('ltr_reduce', '<u8'),"
+
+/* What a row of a process's report measures. */
+enum pse_bcs_measure {
+    PSE_BCS_MEASURE_COMPUTATION = 0, /* stretches of computation between blocking operations, in ns */
+    PSE_BCS_MEASURE_COMMUNICATION = 1, /* times in blocking operations, in ns */
+    PSE_BCS_MEASURE_LATENCY = 2, /* times in a routine, in ns */
+    PSE_BCS_MEASURE_SIZE = 3, /* the bytes that a routine was given */
+};
+
+/* A distribution in the report of a process; its bins follow. */
+typedef struct pse_bcs_report_row {
+    uint32_t rank; /* whose process it was */
+    uint32_t measure; /* Measure */
+    char routine[PSE_BCS_ROUTINE]; /* LATENCY and SIZE: which one, without MPI_ */
+    uint64_t count; /* how many there were */
+    uint64_t total; /* their sum */
+    uint64_t least;
+    uint64_t greatest;
+} pse_bcs_report_row;
+#ifndef __cplusplus
+_Static_assert(sizeof(pse_bcs_report_row) == 88 && offsetof(pse_bcs_report_row, rank) == 0 &&
+               offsetof(pse_bcs_report_row, measure) == 4 && offsetof(pse_bcs_report_row, routine) == 8 &&
+               offsetof(pse_bcs_report_row, count) == 56 && offsetof(pse_bcs_report_row, total) == 64 &&
+               offsetof(pse_bcs_report_row, least) == 72 && offsetof(pse_bcs_report_row, greatest) == 80,
+               "pse_bcs_report_row as NumPy has it");
+#endif
+#define PSE_BCS_REPORT_FIELDS \
+    "('rank', '<u4')," \
+    "('measure', '<u4')," \
+    "('routine', 'S48')," \
+    "('count', '<u8')," \
+    "('total', '<u8')," \
+    "('least', '<u8')," \
+    "('greatest', '<u8'),"
 
 /* What a row of the schedule says. */
 enum pse_bcs_decision {

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "clock.h"
-#include "monitor.hpp"
+#include "monitoring/monitor.hpp"
 #include "nodes/link.hpp"
 #include "protocol.hpp"
 
@@ -191,9 +192,11 @@ MeasuredCosts measure_costs()
 
 double noted_call()
 {
-    constexpr uint32_t primitives = 30, resolution = 3;
+    constexpr uint32_t primitives = 30;
     Monitor monitor;
-    monitor.begin(primitives, resolution, pse_clock());
+    monitor.begin({}, pse_clock());
+    for (uint32_t number = 0; number < primitives; number++)
+        monitor.routine(std::to_string(number));
     return least([&] {
                uint64_t begin = pse_clock();
                for (uint32_t call = 0; call < notes; call++) {

@@ -3,8 +3,11 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pse_testing.jobs import TWO_NODES, beside_python
+
+from pse import bcs
 
 PROGRAMS = Path(__file__).parent / "programs"
 BCS = "module bcs\n"
@@ -119,6 +122,80 @@ def test_sums_have_the_same_bits_in_strict_slices_of_two_nodes(monkeypatch, stac
         monkeypatch.setenv(name, value)
     ended = stacked(3, f"{BCS}argument mode strict\n", str(PROGRAMS / "bcs.py"), "sums")
     assert (ended.code, ended.out) == (0, "same bits\n"), ended.err
+
+
+def test_calls_and_slices_are_monitored(tmp_path, stacked):
+    seen = {"PSE_BCS_MMDS": str(tmp_path), "PSE_BCS_EMDS": str(tmp_path)}
+    ended = stacked(3, BCS, str(PROGRAMS / "bcs.py"), "monitored", env=seen)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+    reports = bcs.load_reports(tmp_path)
+    assert [report.rank for report in reports] == [0, 1, 2]
+    for report in reports:
+        sizes = {name: (one.count, one.total) for name, one in report.sizes.items()}
+        assert sizes.pop("Finalize") == (1, 0)
+        assert sizes == {
+            "Isend": (3, 74103), "Recv": (3, 74103), "Wait": (3, 0), "Allreduce": (5, 120), "Barrier": (1, 0),
+            "Sendrecv": (1, 40), "Alltoall": (1, 24), "Gatherv": (1, 8 * (report.rank + 1)),
+            "Comm_dup": (1, 0),
+        }  # fmt: skip
+        assert report.communication.total == sum(
+            one.total for name, one in report.latencies.items() if name != "Isend"
+        )
+        assert report.computation.count == report.communication.count + 1
+    slices = bcs.load_slices(tmp_path)
+    assert (np.diff(slices["slice"].astype(int)) == 1).all()
+    assert slices["np2pmsm"].sum() >= 3 * (3 + 1)
+
+
+def test_ranks_metrics_resolution_and_slices_are_chosen(tmp_path, stacked):
+    chosen = {
+        "PSE_BCS_MMDS": str(tmp_path), "PSE_BCS_MMDS_RANKS": "0,2:7",
+        "PSE_BCS_MMDS_METRICS": "Recv,computation", "PSE_BCS_MMDS_RESOLUTION": "5",
+        "PSE_BCS_EMDS": str(tmp_path), "PSE_BCS_EMDS_SLICES": "4:6",
+    }  # fmt: skip
+    ended = stacked(3, BCS, str(PROGRAMS / "bcs.py"), "monitored", env=chosen)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+    reports = bcs.load_reports(tmp_path)
+    assert [report.rank for report in reports] == [0, 2]
+    for report in reports:
+        assert (list(report.latencies), report.communication.count) == (["Recv"], 0)
+        assert report.computation.count > 0
+        sizes = report.sizes["Recv"]
+        assert sizes.resolution == 5
+        assert sizes.edges()[np.flatnonzero(sizes.bins)].tolist() == [7, 4096, 69632]
+    assert bcs.load_slices(tmp_path)["slice"].tolist() == [4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        (
+            "MMDS_RANKS",
+            "1-2",
+            "PSE_BCS_MMDS_RANKS is '1-2'; it must be ranks and ranges of them, as in 0,4:7",
+        ),
+        ("MMDS_RANKS", "2:1", "PSE_BCS_MMDS_RANKS is '2:1'"),
+        ("MMDS_METRICS", "Send,,Recv", "PSE_BCS_MMDS_METRICS is 'Send,,Recv'; it must be different names"),
+        ("MMDS_METRICS", "send", "PSE_BCS_MMDS_METRICS names 'send', and MPI has no MPI_send"),
+        ("MMDS_RESOLUTION", "9", "PSE_BCS_MMDS_RESOLUTION is '9'; it must be a number from 0 to 8"),
+        ("EMDS_SLICES", "5", "PSE_BCS_EMDS_SLICES is '5'; it must be the first and the last slice"),
+        ("EMDS_SLICES", "0:1000000", "at most 1000000 of them"),
+    ],
+)
+def test_choices_that_make_no_sense_are_refused(tmp_path, stacked, variable, value, words):
+    given = {"PSE_BCS_MMDS": str(tmp_path / "seen"), f"PSE_BCS_{variable}": value}
+    ended = stacked(1, BCS, "-c", "from mpi4py import MPI", env=given)
+    assert ended.code == 2
+    assert words in ended.err
+    assert not (tmp_path / "seen").exists()
+
+
+def test_a_folder_that_cant_be_made_costs_the_report_only(tmp_path, stacked):
+    (tmp_path / "file").write_text("")
+    seen = {"PSE_BCS_MMDS": str(tmp_path / "file" / "seen")}
+    ended = stacked(1, BCS, "-c", "from mpi4py import MPI; print(MPI.COMM_WORLD.allreduce(1))", env=seen)
+    assert (ended.code, ended.out) == (0, "1\n")
+    assert "what the monitors have seen is lost: " in ended.err
 
 
 HEAT = Path(__file__).parents[3] / "programs" / "heat.coven"

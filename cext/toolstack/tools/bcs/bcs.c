@@ -14,6 +14,7 @@
 #include "collectives.h"
 #include "communicators.h"
 #include "layer.h"
+#include "notes.h"
 #include "operations.h"
 #include "tool.h"
 
@@ -36,7 +37,7 @@ static bool meet(MPI_Comm comm, uint32_t label)
     return known != NULL;
 }
 
-#define TOOL_ENTER(name)
+#define TOOL_ENTER(name) PSE_BCS_NOTE(routine_names[NUMBER_##name] + sizeof "MPI_" - 1, true);
 #define TOOL_LEAVE(name)
 #define MEET(comm, number) const bool has_met = meet(comm, PSE_BCS_LABEL_FIRST_MEETING + (number))
 #define DEPART                                                                                               \
@@ -85,11 +86,17 @@ TOOL_PUBLIC int MPI_Query_thread(int *provided)
     return error;
 }
 
+static void meet_at_the_end(struct pse_bcs_comm *world)
+{
+    PSE_BCS_NOTE("Finalize", true);
+    pse_bcs_barrier(world, PSE_BCS_LABEL_FINALIZE, NULL);
+}
+
 TOOL_PUBLIC int MPI_Finalize(void)
 {
     struct pse_bcs_comm *world = pse_bcs_comm_of(MPI_COMM_WORLD);
     if (world) {
-        pse_bcs_barrier(world, PSE_BCS_LABEL_FINALIZE, NULL);
+        meet_at_the_end(world);
         pse_bcs_end_abandoned(false);
         pse_bcs_free_handles();
         pse_bcs_layer_end();

@@ -1,5 +1,6 @@
 /* Collective operations that have one buffer on each rank. */
 #include "collectives.h"
+#include "notes.h"
 
 #include <stdlib.h>
 
@@ -168,6 +169,7 @@ int pse_bcs_scan(struct pse_bcs_comm *comm, const void *sendbuf, struct pse_bcs_
 
 TOOL_PUBLIC int MPI_Barrier(MPI_Comm comm)
 {
+    PSE_BCS_NOTE("Barrier", true);
     struct pse_bcs_comm *known = pse_bcs_comm_of(comm);
     if (known)
         return pse_bcs_barrier(known, PSE_BCS_LABEL_BARRIER, NULL);
@@ -176,6 +178,7 @@ TOOL_PUBLIC int MPI_Barrier(MPI_Comm comm)
 
 TOOL_PUBLIC int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
+    PSE_BCS_NOTE("Ibarrier", false);
     struct pse_bcs_comm *known = pse_bcs_comm_of(comm);
     if (known)
         return pse_bcs_barrier(known, PSE_BCS_LABEL_BARRIER, request);

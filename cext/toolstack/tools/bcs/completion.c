@@ -5,6 +5,7 @@
 #include "backoff.h"
 #include "communicators.h"
 #include "layer.h"
+#include "notes.h"
 #include "operations.h"
 #include "tool.h"
 
@@ -110,6 +111,7 @@ static int end_one(struct pse_bcs_operation *one, MPI_Request *request, MPI_Stat
 
 TOOL_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Wait", true);
     struct pse_bcs_operation *one = pse_bcs_operation_of(*request);
     if (!one && *request == MPI_REQUEST_NULL)
         return PMPI_Wait(request, status);
@@ -125,6 +127,7 @@ TOOL_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 TOOL_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Test", true);
     struct pse_bcs_operation *one = pse_bcs_operation_of(*request);
     if (!one && *request == MPI_REQUEST_NULL)
         return PMPI_Test(request, flag, status);
@@ -141,6 +144,7 @@ TOOL_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 TOOL_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Request_get_status", true);
     struct pse_bcs_operation *one = pse_bcs_operation_of(request);
     if (!one)
         PSE_BCS_AWAY(PMPI_Request_get_status(request, flag, status));
@@ -154,6 +158,7 @@ TOOL_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
 
 TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
+    PSE_BCS_NOTE("Waitall", true);
     struct view view;
     int error = MPI_SUCCESS;
     look_at(&view, count, requests);
@@ -171,6 +176,7 @@ TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status status
 
 TOOL_PUBLIC int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
+    PSE_BCS_NOTE("Testall", true);
     struct view view;
     int error = MPI_SUCCESS;
     look_at(&view, count, requests);
@@ -214,6 +220,7 @@ static int wait_for_any(struct view *view, int *index, MPI_Status *status, int *
 
 TOOL_PUBLIC int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Waitany", true);
     struct view view;
     int error = MPI_SUCCESS, found = -1;
     look_at(&view, count, requests);
@@ -253,6 +260,7 @@ static void correct_flag(const struct view *view, int index, int *flag)
 
 TOOL_PUBLIC int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Testany", true);
     struct view view;
     int error = MPI_SUCCESS;
     look_at(&view, count, requests);
@@ -289,6 +297,7 @@ static int test_own(const struct view *view, MPI_Request requests[], int indices
 TOOL_PUBLIC int MPI_Testsome(int count, MPI_Request requests[], int *completed, int indices[],
                              MPI_Status statuses[])
 {
+    PSE_BCS_NOTE("Testsome", true);
     struct view view;
     struct errors errors = {NULL};
     int error = MPI_SUCCESS, more = 0;
@@ -313,6 +322,7 @@ TOOL_PUBLIC int MPI_Testsome(int count, MPI_Request requests[], int *completed, 
 TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[],
                              MPI_Status statuses[])
 {
+    PSE_BCS_NOTE("Waitsome", true);
     MPI_Status status;
     const bool tells = statuses != MPI_STATUSES_IGNORE;
     int more = 0, error = MPI_Waitany(count, requests, &indices[0], &status);
@@ -340,6 +350,7 @@ typedef __typeof__(_Generic(&MPI_Request_get_status_all,
 TOOL_PUBLIC int MPI_Request_get_status_all(int count, kept_requests requests, int *flag,
                                            MPI_Status statuses[])
 {
+    PSE_BCS_NOTE("Request_get_status_all", true);
     int error = MPI_SUCCESS;
     *flag = true;
     for (int i = 0; i < count && *flag && !error; i++)
@@ -350,6 +361,7 @@ TOOL_PUBLIC int MPI_Request_get_status_all(int count, kept_requests requests, in
 TOOL_PUBLIC int MPI_Request_get_status_any(int count, kept_requests requests, int *index, int *flag,
                                            MPI_Status *status)
 {
+    PSE_BCS_NOTE("Request_get_status_any", true);
     struct view view;
     int error = MPI_SUCCESS;
     look_at(&view, count, requests);
@@ -371,6 +383,7 @@ TOOL_PUBLIC int MPI_Request_get_status_any(int count, kept_requests requests, in
 TOOL_PUBLIC int MPI_Request_get_status_some(int count, kept_requests requests, int *completed, int indices[],
                                             MPI_Status statuses[])
 {
+    PSE_BCS_NOTE("Request_get_status_some", true);
     struct view view;
     int own = 0, more = 0, error = MPI_SUCCESS;
     look_at(&view, count, requests);
@@ -399,6 +412,7 @@ TOOL_PUBLIC int MPI_Request_get_status_some(int count, kept_requests requests, i
 
 TOOL_PUBLIC int MPI_Start(MPI_Request *request)
 {
+    PSE_BCS_NOTE("Start", false);
     struct pse_bcs_operation *one = pse_bcs_operation_of(*request);
     if (!one)
         return PMPI_Start(request);
@@ -408,6 +422,7 @@ TOOL_PUBLIC int MPI_Start(MPI_Request *request)
 
 TOOL_PUBLIC int MPI_Startall(int count, MPI_Request requests[])
 {
+    PSE_BCS_NOTE("Startall", false);
     int error = MPI_SUCCESS;
     for (int i = 0; i < count && !error; i++)
         error = MPI_Start(&requests[i]);

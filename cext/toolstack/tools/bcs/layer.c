@@ -1,6 +1,8 @@
 /* Making the layer, waiting in it, and telling why it has failed. */
+#define _GNU_SOURCE
 #include "layer.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -164,11 +166,17 @@ static int read_slice(void)
     return 0;
 }
 
+static int check_monitors(void)
+{
+    char reason[TEXT];
+    return pse_bcs_check_monitors(reason, sizeof reason) ? 0 : pse_tool_refuse("%s", reason);
+}
+
 int pse_bcs_layer_configure(void)
 {
     return pse_tool_choose("mode", "strict", "early", &settings.strict) ||
            pse_tool_choose("ordered", "yes", "no", &settings.ordered) ||
-           pse_tool_choose("deaths", "yes", "no", &tells_deaths) || read_slice();
+           pse_tool_choose("deaths", "yes", "no", &tells_deaths) || read_slice() || check_monitors();
 }
 
 static _Noreturn void refuse(int rank, const char *format, const char *reason)
@@ -241,6 +249,14 @@ static bool is_slice_kept(const pse_bcs_end *end, bool leads, char *reason, size
     return shortest <= settings.slice;
 }
 
+/* Where MPI's routines can't be looked for, any name may be one. */
+static bool is_routine(const char *name)
+{
+    char symbol[PSE_BCS_ROUTINE];
+    snprintf(symbol, sizeof symbol, "PMPI_%s", name);
+    return dlsym(RTLD_DEFAULT, symbol) || !dlsym(RTLD_DEFAULT, "PMPI_Send");
+}
+
 void pse_bcs_layer_begin(void)
 {
     char reason[TEXT] = "another rank can't";
@@ -260,6 +276,8 @@ void pse_bcs_layer_begin(void)
         end = pse_bcs_end_open(&files, (uint32_t)rank, reason, sizeof reason);
     if (!is_true_everywhere(end != NULL))
         refuse(rank, "ranks can't share memory: %s", reason);
+    if (!pse_bcs_end_check_metrics(end, is_routine, reason, sizeof reason))
+        refuse(rank, "%s", reason);
     if (!is_slice_kept(end, place.rank_beside == 0, reason, sizeof reason))
         refuse(rank, "%s", reason);
     snprintf(reason, sizeof reason, "a connection was refused or not answered");
@@ -284,6 +302,8 @@ void pse_bcs_layer_end(void)
     char text[TEXT];
     int rank;
     pse_bcs_layer = NULL;
+    if (!pse_bcs_end_write_monitors(end, text, sizeof text))
+        pse_tool_warn("what the monitors have seen is lost: %s", text);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0 && pse_bcs_end_has_slowed(end, text, sizeof text))

@@ -1,5 +1,6 @@
 /* Messages between two ranks. */
 #include "messages.h"
+#include "notes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,7 @@ static struct pse_bcs_comm *probes(int source, int tag, MPI_Comm comm)
 
 TOOL_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Probe", true);
     struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)
@@ -214,6 +216,7 @@ TOOL_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status
 
 TOOL_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Iprobe", true);
     struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)
@@ -224,6 +227,7 @@ TOOL_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_St
 
 TOOL_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
+    PSE_BCS_NOTE("Mprobe", true);
     struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)
@@ -236,6 +240,7 @@ TOOL_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *mess
 TOOL_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                             MPI_Status *status)
 {
+    PSE_BCS_NOTE("Improbe", true);
     struct pse_bcs_comm *known = probes(source, tag, comm);
     struct pse_bcs_received found;
     if (!known)

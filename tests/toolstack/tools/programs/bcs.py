@@ -193,6 +193,20 @@ def truncation():
     request.Wait()
 
 
+def monitored():
+    for size in (7, 4096, 70000):
+        request = world.Isend(np.zeros(size, "u1"), rank)
+        world.Recv(np.zeros(size, "u1"), rank)
+        request.Wait()
+    for _ in range(5):
+        world.Allreduce(np.ones(3), np.zeros(3))
+    world.Sendrecv(np.zeros(5), after, 0, np.zeros(5), before)
+    world.Alltoall(np.zeros(world.size), np.zeros(world.size))
+    counts = range(1, world.size + 1)
+    world.Gatherv(np.zeros(rank + 1), [np.zeros(sum(counts)), list(counts), MPI.DOUBLE], root=1)
+    world.Dup().Barrier()
+
+
 def deadlock():
     world.Recv(np.zeros(1), after)
 
