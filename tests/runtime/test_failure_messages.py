@@ -21,9 +21,9 @@ def side(partition=2, kind=0, extra=0, type=4, bytes=24):
     return {"partition": partition, "site": 7, "kind": kind, "extra": extra, "type": type, "bytes": bytes}
 
 
-def words(kind, here=None, there=None, tag=5, peer=9):
+def words(kind, here=None, there=None, tag=5, peer=9, partitions=4):
     """The message and the help for a fault."""
-    fault = {"kind": kind, "tag": tag, "peer": peer, "partitions": 4, "index": 4}
+    fault = {"kind": kind, "tag": tag, "peer": peer, "partitions": partitions, "index": 4}
     fault |= {"here": here or side(), "there": there or side(partition=1)}
     sequencer = SimpleNamespace(messaging_fault=lambda: fault)
     error = partition_error(sequencer, SimpleNamespace(sites=SITES))
@@ -38,7 +38,12 @@ def words(kind, here=None, there=None, tag=5, peer=9):
             WHO + "calls bcast with root partition 9, which does not exist",
             "partitions are numbered from 0 to 3 here",
         ),
-        ({"kind": 2, "tag": -1}, WHO + "gives a message the tag -1", "use a tag from 0"),
+        (
+            {"kind": 1, "partitions": 1},
+            WHO + "exchanges messages with partition 9, which does not exist",
+            "the only partition here is 0",
+        ),
+        ({"kind": 2, "tag": -1}, WHO + "gives a message the tag -1", "tags are numbers from 0 on"),
         (
             {"kind": 3, "here": side(type=99)},
             WHO + "posts a message with the element type 99, which does not exist",

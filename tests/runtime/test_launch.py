@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+from dataclasses import fields
 
 import pytest
 from pse_testing.commands import run_here
@@ -19,7 +20,7 @@ from pse.runtime.launch import find_mpiexec
 from pse.runtime.request._prepared import Request
 from pse.runtime.request._request import prepare
 from pse.runtime.status import _progress_choice
-from pse.runtime.status._report import FIELDS
+from pse.runtime.status._report import Report
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -92,7 +93,7 @@ def test_the_json_report_is_alone_on_standard_output(start):
     job = run(start("--report", "json", "-D", "python=8", "-D", "rounds=4"))
     assert job.code == 0, job.err
     report = json.loads(job.out)
-    assert tuple(report) == FIELDS
+    assert list(report) == [field.name for field in fields(Report)]
     assert 0 < report["startup_seconds"] < 60
     assert (report["processors"], report["ranks"], report["figures"]) == (2, 5, {"rounds": 3.0})
     calls = {site["label"]: site["calls"] for site in report["sites"]}

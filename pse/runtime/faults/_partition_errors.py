@@ -13,6 +13,7 @@ from pse.language.check import CallSite
 from pse.runtime._sequencer import Sequencer
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._tables import itemsize
+from pse.text import count_text
 
 _ELEMENTS = {code: element for element, code in ELEMENT_CODES.items()}
 _COLLECTIVES = {kind.value: kind.name.lower() for kind in CollectiveKind}
@@ -53,7 +54,7 @@ class _Fault:
         """What a side sent or expected: 3 f64."""
         element = _ELEMENTS.get(side.type)
         if element is None:
-            return f"{side.bytes} bytes"
+            return count_text(side.bytes, "byte")
         return f"{side.bytes // itemsize(element)} {element.label}"
 
     def collective(self, side: _Side) -> str:
@@ -81,11 +82,13 @@ def partition_error(sequencer: Sequencer, projection: Projection) -> RunError:
 def _no_partition(f: _Fault) -> RunError:
     what = f"calls {_COLLECTIVES[f.here.kind]} with root" if f.here.kind else "exchanges messages with"
     message = f"{f.who()} {what} partition {f.peer}, which does not exist"
-    return RunError(message, help=f"partitions are numbered from 0 to {f.partitions - 1} here")
+    last = f.partitions - 1
+    help = f"partitions are numbered from 0 to {last} here" if last else "the only partition here is 0"
+    return RunError(message, help=help)
 
 
 def _tag(f: _Fault) -> RunError:
-    return RunError(f"{f.who()} gives a message the tag {f.tag}", help="use a tag from 0")
+    return RunError(f"{f.who()} gives a message the tag {f.tag}", help="tags are numbers from 0 on")
 
 
 def _type(f: _Fault) -> RunError:

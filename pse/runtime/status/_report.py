@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -303,7 +303,3 @@ def _threads(
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
-
-
-FIELDS = tuple(field.name for field in fields(Report))
-"""Names in the JSON form, at its top."""
