@@ -2,14 +2,14 @@
 
 A cluster's nodes have links of a rate and shares of the CPU, so that communication takes time that can be
 overlapped, and computing takes as long on 16 nodes as on 2.  It needs root; where there is none, the bench
-runs all the same, and its figures say so.
+runs all the same, and its figures say so.  And how MPI is configured there.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pse.bench._running import Surroundings, usable_cores
 from pse.cluster import Cluster
@@ -17,6 +17,11 @@ from pse.errors import UsageError
 
 USABLE = 0.92
 """Share of the machine's cores that nodes get together; the rest is for what starts and watches them."""
+_LEVEL = "MPI4PY_RC_THREAD_LEVEL"
+_THROTTLE = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,31 @@ class Place(Surroundings):
         if not self.cluster:
             return []
         return ["-hosts", ",".join(f"{host}:{ranks}" for host in self.cluster.hosts)]
+
+
+@dataclass(frozen=True)
+class Mode(Surroundings):
+    """A configuration of MPI."""
+
+    name: str = ""
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def environment(self) -> dict[str, str]:
+        """Give its variables."""
+        return self.variables
+
+    @property
+    def level(self) -> str:
+        """Its level of threads."""
+        return self.variables[_LEVEL]
+
+
+MODES = tuple(
+    Mode(f"{level}, throttled" if throttle else level, {_LEVEL: level} | throttle)
+    for level in ("single", "multiple")
+    for throttle in ({}, _THROTTLE)
+)
+"""Those that a careful user would try."""
 
 
 def share_of(number: int) -> float:

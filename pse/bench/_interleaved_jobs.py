@@ -32,6 +32,8 @@ from pse.errors import RunError
 
 Start = Callable[[Mapping[str, str]], subprocess.Popen[str]]
 """Starts a job, with further variables."""
+Round = Mapping[str, Mapping[str, float]]
+"""What the jobs of each way say of a turn."""
 _PLAIN = ("plain", "plain again")
 _TURNS = "PSE_BENCH_TURNS"
 """The variable with the directory of the pipes: a byte in `turn-RANK` is a turn, its end is the job's; in
@@ -98,7 +100,60 @@ class _Job:
             os.close(self._pipes.pop())
 
 
-class InterleavedJobs:
+class JobsInTurn:
+    """Sets of jobs that live at once and take turns; their order is another one in each round.
+
+    Parameters
+    ----------
+    ways : mapping of str to callable
+        Start the jobs.
+    ranks : int
+        How many ranks of a job wait for turns, at most.
+    turns : int
+        How many batches each takes.
+    warm : int
+        How many of them are not counted.
+    """
+
+    def __init__(self, ways: Mapping[str, Start], ranks: int, turns: int, warm: int = 0) -> None:
+        self._ways, self._ranks, self._random = dict(ways), ranks, random.Random(0)
+        self._turns, self._warm = turns, warm
+        self._sets: list[Sequence[Round]] = []
+        self._ends: list[Mapping[str, float]] = []
+
+    def launch(self, check: Callable[[Round], object] = lambda found: None) -> Round:
+        """Start a set of jobs, and let them take all their turns; gives what they said of the last one.
+
+        What they say of a round is checked before the next one begins.
+        """
+        with contextlib.ExitStack() as stack:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pse-bench-")))
+            jobs: dict[str, _Job] = {}
+            for number, way in enumerate(self._shuffled()):
+                jobs[way] = _Job(self._ways[way], self._ranks, place / str(number))
+                stack.callback(jobs[way].stop)
+                jobs[way].await_ready()
+            rounds = []
+            for _ in range(self._turns):
+                rounds.append({way: jobs[way].turn() for way in self._shuffled()})
+                check(rounds[-1])
+            self._ends.append({way: job.end() for way, job in jobs.items()})
+        self._sets.append(rounds[self._warm :])
+        return rounds[-1]
+
+    def _shuffled(self) -> Sequence[str]:
+        return self._random.sample([*self._ways], len(self._ways))
+
+    def medians(self, way: str, quantity: str) -> list[float]:
+        """Give what batches of a way have in the median of each set."""
+        return [float(np.median(_of(rounds, way, quantity))) for rounds in self._sets]
+
+    def starts_and_ends(self, way: str) -> list[float]:
+        """Give how many ms jobs of a way took to start and to end, in each set."""
+        return [ends[way] for ends in self._ends]
+
+
+class InterleavedJobs(JobsInTurn):
     """Sets of jobs of a program that take turns, two started plainly and others in other ways.
 
     Parameters
@@ -114,27 +169,7 @@ class InterleavedJobs:
     """
 
     def __init__(self, plain: Start, ways: Mapping[str, Start], ranks: int, turns: int) -> None:
-        self._ways = dict.fromkeys(_PLAIN, plain) | dict(ways)
-        self._ranks, self._turns, self._random = ranks, turns, random.Random(0)
-        self._sets: list[Sequence[Mapping[str, Mapping[str, float]]]] = []
-        self._ends: list[Mapping[str, float]] = []
-
-    def launch(self) -> list[float]:
-        """Start a set of jobs, and let them take all their turns; gives the last result of each."""
-        with contextlib.ExitStack() as stack:
-            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pse-bench-")))
-            jobs: dict[str, _Job] = {}
-            for number, way in enumerate(self._shuffled()):
-                jobs[way] = _Job(self._ways[way], self._ranks, place / str(number))
-                stack.callback(jobs[way].stop)
-                jobs[way].await_ready()
-            rounds = [{way: jobs[way].turn() for way in self._shuffled()} for _ in range(self._turns)]
-            self._ends.append({way: job.end() for way, job in jobs.items()})
-        self._sets.append(rounds)
-        return [found["result"] for found in rounds[-1].values()]
-
-    def _shuffled(self) -> Sequence[str]:
-        return self._random.sample([*self._ways], len(self._ways))
+        super().__init__(dict.fromkeys(_PLAIN, plain) | dict(ways), ranks, turns)
 
     def plain(self, quantity: str) -> list[float]:
         """Give what plain batches have in the median of each set."""
@@ -159,11 +194,11 @@ class InterleavedJobs:
         return float(np.median([ends[way] - sum(ends[name] for name in _PLAIN) / 2 for ends in self._ends]))
 
 
-def _of(rounds: Sequence[Mapping[str, Mapping[str, float]]], way: str, quantity: str) -> list[float]:
+def _of(rounds: Sequence[Round], way: str, quantity: str) -> list[float]:
     return [found[way][quantity] for found in rounds]
 
 
-def _base(rounds: Sequence[Mapping[str, Mapping[str, float]]], quantity: str) -> list[float]:
+def _base(rounds: Sequence[Round], quantity: str) -> list[float]:
     both = (_of(rounds, way, quantity) for way in _PLAIN)
     return [sqrt(one * other) for one, other in zip(*both, strict=True)]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pse.bench._figures import LEAST_LAUNCHES, Result
 from pse.bench._machine import describe_machine, stolen_share
+from pse.bench._running import SOURCE_TREE
 from pse.errors import UsageError
 
 REPEATS = LEAST_LAUNCHES
@@ -29,6 +30,8 @@ class Subject:
         What it measures.
     package : str
         Where its file is.
+    needs : str
+        A path from the top of the source tree without which it can't run; none if it is empty.
 
     See Also
     --------
@@ -44,6 +47,13 @@ class Subject:
     name: str
     title: str
     package: str = "pse.bench.subjects"
+    needs: str = ""
+
+    @property
+    def missing(self) -> str:
+        """What it needs and isn't there, since this is an installed package; empty if it can run."""
+        path = SOURCE_TREE / self.needs
+        return "" if path.exists() else f"pse bench {self.name} needs {path}, which does not exist"
 
 
 SUBJECTS = (
@@ -57,6 +67,11 @@ SUBJECTS = (
     Subject("fft3", "2-D FFTs on emulated nodes: one, three at once, beside FFTW's MPI transform"),
     Subject("pingpong", "256 MB to and fro between two threads, with shared memory and without"),
     Subject("oversubscribe", "more threads than cores: computing and communicating on one core"),
+    Subject(
+        "programs",
+        "whole programs beside the same by hand, in C and MPI and with mpi4py",
+        needs="tests/benchmarks/programs",
+    ),
     Subject("tools", "a call of MPI through stubs, and through 1, 10 and 100 empty layers of the tool stack"),
     Subject("tracing", "what the tools trace and profile add to calls and programs, alone and together"),
     Subject("coopwait", "operations of MPI that wait, with the tool coopwait and by MPI's own means"),
@@ -125,12 +140,20 @@ def measure_subject(
     ------
     RunError
         A program or peer could not be run.
+    UsageError
+        It needs the source tree, and this is an installed package.
 
     Examples
     --------
     >>> measure_subject(find_subject("hop"), repeats=3).figures[0].value  # doctest: +SKIP
     2.31
     """
+    if subject.missing:
+        raise UsageError(
+            subject.missing,
+            help="clone the repository of pse, run `make venv-dev` there, "
+            f"then `.venv/bin/pse bench {subject.name}`",
+        )
     environment, stolen = describe_machine(), stolen_share()
     module = importlib.import_module(f"{subject.package}.{subject.name}")
     figures = module.measure(repeats, module.Sizes(), say)

@@ -24,6 +24,8 @@ from pse.errors import RunError
 from pse.runtime.launch import find_mpiexec, rank_environment
 from pse.text import duration_text
 
+SOURCE_TREE = Path(str(resources.files("pse"))).parent
+"""The top of the source tree, unless this is an installed package."""
 TIME_LIMIT = 100.0
 """Seconds after which something that was started counts as stuck."""
 

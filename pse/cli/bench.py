@@ -84,7 +84,15 @@ def _chosen(subjects: Sequence[Subject], names: tuple[str, ...], everything: boo
         )
         known = ", ".join(subject.name for subject in subjects)
         raise UsageError(what, help=f"the benches are {known}; `pse bench --list` says what they measure")
-    return list(subjects) if everything else found
+    return _present(subjects) if everything else found
+
+
+def _present(subjects: Sequence[Subject]) -> list[Subject]:
+    """Leave out what can't run in an installed package, and say so."""
+    for subject in subjects:
+        if subject.missing:
+            click.echo(f"{subject.name} is left out: {subject.missing}", err=True)
+    return [subject for subject in subjects if not subject.missing]
 
 
 def _measured(subject: Subject, repeats: int, quiet: bool) -> Result:

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +14,8 @@ import pytest
 from benchmarks import control, warm
 from benchmarks.__main__ import SUBJECTS as OF_DEVELOPERS
 
-from pse.bench import SUBJECTS
+from pse.bench import SUBJECTS, Subject, measure_subject
+from pse.bench._environments import Place
 from pse.bench.subjects import (
     ace,
     advise,
@@ -29,6 +31,7 @@ from pse.bench.subjects import (
     oversubscribe,
     pingpong,
     planted,
+    programs,
     reading,
     recording,
     start,
@@ -36,8 +39,17 @@ from pse.bench.subjects import (
     tools,
     tracing,
 )
+from pse.cli.bench import bench_command
 from pse.emulate import CYCLE, EXCHANGE, Results
+from pse.errors import RunError, UsageError
 
+FEW = {
+    "heat": {"N": 12, "steps": 3},
+    "nbody": {"N": 16, "steps": 2},
+    "matmul": {"N": 16, "width": 3},
+    "fft2d": {"N": 64, "frames": 3},
+    "pingpong": {"numbers": 100, "rounds": 3},
+}
 SMALL = {
     "hop": (hop, hop.Sizes(quick=60, slow=20, rounds=40), 5),
     "handover": (handover, handover.Sizes(large=4 << 20, rounds=3, hold=2_000_000, messages=3), 4),
@@ -56,6 +68,20 @@ SMALL = {
         oversubscribe,
         oversubscribe.Sizes(2, (oversubscribe.Case(0.01, 0.01, 1.0),), rounds=20, rounds_by_hand=5),
         2,
+    ),
+    "programs": (
+        programs,
+        programs.Sizes(
+            [
+                replace(program, values=few)
+                for program, few in zip(programs.PROGRAMS[2:], FEW.values(), strict=True)
+            ],
+            processors=(2,),
+            nodes=(),
+            turns=2,
+            modes=programs.MODES[:1],
+        ),
+        15,
     ),
     "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 6),
     "tracing": (
@@ -135,7 +161,7 @@ SMALL = {
     ),
 }
 # Seconds each, of programs that other tests run: the longest ones every night.
-LONGEST = ("synthetic", "fft3", "oversubscribe", "recording", "planted", "advise")
+LONGEST = ("synthetic", "fft3", "oversubscribe", "recording", "planted", "advise", "programs")
 TESTS = str(Path(__file__).parents[1])
 KEYS = {
     "name": str,
@@ -169,6 +195,46 @@ def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behi
         assert len(figure.samples) == len(figure.against.samples) == 1
         assert len(figure.against.ours) in (0, 1)
         assert all(map(math.isfinite, (*figure.samples, *figure.against.samples)))
+
+
+def heat_in_turns(turns=2):
+    heat = replace(programs.PROGRAMS[0], values=FEW["heat"])
+    return programs.Sizes([heat], processors=(2,), nodes=(), turns=turns, modes=programs.MODES[:1])
+
+
+def test_a_whole_program_computes_what_it_does_by_hand(nothing_left_behind):
+    figures = programs.measure(1, heat_in_turns(), lambda text: None)
+    assert [figure.name.rpartition(": ")[2] for figure in figures] == [
+        "over the best by hand",
+        "over the best with mpi4py",
+        "with start and end",
+    ]
+    assert all(figure.against.name.startswith("by hand: ") and figure.value > 0 for figure in figures)
+
+
+def test_results_that_differ_are_refused_with_all_of_them(tmp_path):
+    bed = SimpleNamespace(sizes=heat_in_turns())
+    case = programs._Case(bed, programs.PROGRAMS[0], Place(2, words="2 processors"))
+    case._check({"pse": {"result": 7.0}, "C": {"result": 7.0}})
+    with pytest.raises(RunError, match=r"heat 128², 2 processors: results differ: \{'pse': 7.0, 'C': 8.0\}"):
+        case._check({"pse": {"result": 7.0}, "C": {"result": 8.0}})
+
+
+def test_a_bench_that_needs_the_source_tree_says_so_elsewhere():
+    subject = Subject("whole", "needs what isn't there", needs="tests/benchmarks/none")
+    with pytest.raises(UsageError, match=r"pse bench whole needs .*none, which does not exist"):
+        measure_subject(subject)
+    with pytest.raises(UsageError) as raised:
+        measure_subject(subject)
+    assert ".venv/bin/pse bench whole" in raised.value.help
+
+
+def test_all_benches_leave_out_one_that_cant_run_and_say_so(capsys):
+    missing = Subject("whole", "needs what isn't there", needs="tests/benchmarks/none")
+    with pytest.raises(SystemExit) as ended:
+        bench_command([missing])(["--all"])
+    assert ended.value.code == 0
+    assert "whole is left out: pse bench whole needs" in capsys.readouterr().err
 
 
 @pytest.fixture

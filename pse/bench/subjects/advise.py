@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pse
 from pse.advise import Advice, advise, run_time
 from pse.bench._calibrate import steps_in
 from pse.bench._environments import Place, nodes, share_of
 from pse.bench._figures import Against, Figure
-from pse.bench._running import Samples, finish, in_turn, program_path, start, stop, usable_cores
+from pse.bench._running import SOURCE_TREE, Samples, finish, in_turn, program_path, start, stop, usable_cores
 
 PROPOSED = "proposed"
 
@@ -104,7 +103,7 @@ def _applications(sizes: Sizes) -> Iterator[Application]:
             ],
         },
     )
-    heat = Path(pse.__file__).parents[1] / "programs" / "heat.coven"
+    heat = SOURCE_TREE / "programs" / "heat.coven"
     if heat.is_file():  # Not in an installed package.
         defines = {"NX": sizes.side, "NY": sizes.side, "tol": sizes.tolerance}
         yield Application("heat", heat, defines, {"exchange apart": [("exchange", "thread_C")]})

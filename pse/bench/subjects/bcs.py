@@ -13,10 +13,10 @@ import functools
 import os
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from pse.bench._environments import Place, nodes
+from pse.bench._environments import MODES, Mode, Place, nodes
 from pse.bench._figures import Against, Figure
 from pse.bench._running import (
     HERE,
@@ -36,10 +36,6 @@ from pse.toolstack import configuration_of, environment, find_mpi
 EARLY, STRICT, FAR_SLICE = 500, 250, 1000
 """µs of a slice: the default, the paper's, and the default of several nodes."""
 OURS = (("bcs", EARLY), ("bcs-strict", STRICT))
-_THROTTLE = {
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
-}
 TARGETS = {
     "sage": ("SAGE-like", "bcs", (1.02, 0.95)),
     "sweep": ("SWEEP3D-like, blocking", "bcs", (1.10, 1.10)),
@@ -67,25 +63,6 @@ OVERLAPS = {
     "receiver": "only the receiver computes",
     "both": "both compute",
 }
-
-
-@dataclass(frozen=True)
-class Mode(Surroundings):
-    """A configuration of MPI."""
-
-    name: str = ""
-    variables: dict[str, str] = field(default_factory=dict)
-
-    def environment(self) -> dict[str, str]:
-        """Give its variables."""
-        return self.variables
-
-
-MODES = tuple(
-    Mode(f"{level}, throttled" if throttle else level, {"MPI4PY_RC_THREAD_LEVEL": level} | throttle)
-    for level in ("single", "multiple")
-    for throttle in ({}, _THROTTLE)
-)
 
 
 @dataclass(frozen=True)

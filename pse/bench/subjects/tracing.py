@@ -213,8 +213,8 @@ class _Mpi4pyProgram:
 
     def measure(self) -> dict[str, float]:
         """Let a set of jobs take their turns; what was measured stays here."""
-        for result in self._jobs.launch():
-            self._bed.check_result(f"{self._name} with mpi4py", f"{result:.9g}")
+        for said in self._jobs.launch().values():
+            self._bed.check_result(f"{self._name} with mpi4py", f"{said['result']:.9g}")
         return {}
 
     def figures(self) -> list[Figure]:

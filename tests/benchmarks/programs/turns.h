@@ -1,0 +1,25 @@
+/* What programs by hand take from turns.c: the same turns, inputs and checks as the Coven programs have. */
+#ifndef PSE_BENCHMARKS_TURNS_H
+#define PSE_BENCHMARKS_TURNS_H
+
+#include <stdint.h>
+
+/* ns of CLOCK_MONOTONIC, which is the same for all processes of a machine. */
+int64_t turn_clock(void);
+/* Wait, asleep, until it is this job's turn; 0 if there is none to come. */
+int turn_await(int64_t rank);
+/* Rank 0 says how long a turn took, and what was computed. */
+void turn_tell(double first, double last, int64_t sum);
+
+/* Sum that depends on each bit of a block and on its place in an array of `total` columns, and on no order.
+ */
+int64_t digest(const double *block, int64_t rows, int64_t columns, int64_t stride, int64_t row,
+               int64_t column, int64_t total);
+int64_t digest_sample(const double *a, int64_t rows, int64_t columns, int64_t row);
+
+void fill_whole_numbers(double *block, int64_t rows, int64_t columns, int64_t row, int64_t column,
+                        int64_t seed);
+void fill_bodies(double *xm, double *vel, int64_t bodies, int64_t first, int64_t all);
+void fill_frame(double *a, int64_t rows, int64_t columns, int64_t row, int64_t k);
+
+#endif
