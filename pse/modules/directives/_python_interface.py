@@ -60,13 +60,11 @@ def misfit_of_text(signature: Signature, function: ast.FunctionDef | ast.AsyncFu
 
 def form(signature: Signature) -> str:
     """Say how the function of a directive is defined."""
-    inputs, outputs = (", ".join(p.name for p in some) for some in (signature.inputs, signature.outputs))
-    plain = f"write:  def {signature.name}({inputs})"
-    if not outputs:
-        return plain
-    return (
-        f"{plain}   or, to fill arrays:  def {signature.name}({', '.join(filter(None, (inputs, outputs)))})"
-    )
+    inputs = [p.name for p in signature.inputs]
+    arrays = [p.name for p in signature.outputs if not p.type.scalar]
+    plain = f"write:  def {signature.name}({', '.join(inputs)})"
+    filling = f"   or, to fill arrays:  def {signature.name}({', '.join(inputs + arrays)})"
+    return plain + filling * bool(arrays)
 
 
 def _interface(arguments: ast.arguments) -> inspect.Signature:
