@@ -7,7 +7,7 @@ from rich.table import Table
 
 from pse.bench._figures import Figure, Result
 from pse.bench._machine import BUSY_SHARE, STOLEN_SHARE
-from pse.text import number_text, share_text
+from pse.text import count_text, number_text, share_text
 
 HEADINGS = ("figure", "median", "95 % interval", "target", "", "against", "measured", "ratio")
 
@@ -68,7 +68,7 @@ def place(result: Result) -> str:
     return (
         f"{e['cpu']}, {e['cores']} cores, Linux {e['kernel']}, Python {e['python']}, NumPy {e['numpy']}, "
         f"{e['mpi']}, mpi4py {e['mpi4py']}, pse {e['pse']}; load {e['load']} at the start; "
-        f"{repeats} repetitions, floors and peers in turn with the subject"
+        f"{count_text(repeats, 'repetition')}, floors and peers in turn with the subject"
     )
 
 

@@ -122,14 +122,12 @@ def _decoded(arrays: Any) -> Cube:
     for name, table in values.items():
         if table.dtype != np.float64 or table.shape != (len(paths), len(locations)):
             raise ValueError(f"{name} is {table.dtype} {table.shape}")
-    kept = [
-        _known(arrays, name, dtype, head["metrics"])
-        for name, dtype in ((_LONGEST, INSTANCE_DTYPE), (_CAUSES, CAUSE_OF_WAIT_DTYPE))
-    ]
-    if (kept[1]["cause"] >= len(paths)).any() or (kept[1]["location"] >= len(locations)).any():
+    longest = _known(arrays, _LONGEST, INSTANCE_DTYPE, head["metrics"])
+    causes = _known(arrays, _CAUSES, CAUSE_OF_WAIT_DTYPE, head["metrics"])
+    if (causes["cause"] >= len(paths)).any() or (causes["location"] >= len(locations)).any():
         raise ValueError("a cause of waits has no call path or location")
     reference = {str(name): float(whole) for name, whole in head.get("reference", {}).items()}
-    return Cube(paths, locations, values, head["title"], tuple(head["problems"]), *kept, reference=reference)
+    return Cube(paths, locations, values, head["title"], tuple(head["problems"]), longest, causes, reference)
 
 
 def _known(arrays: Any, name: str, dtype: Any, names: list[str]) -> Any:
