@@ -3,7 +3,6 @@
 #include "writer.h"
 
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,10 +22,23 @@ TOOL_THREAD_LOCAL char pse_trace_mark;
 static uintptr_t latest_holder; /* whose events the last ones are; 0: to be looked up */
 static struct trace_thread *other_writer;
 
+/* Of linux/membarrier.h, which old systems lack. */
+enum { WHAT_IS_KNOWN = 0, ON_ALL_PROCESSORS = 1 };
+
+static long system_barrier(int command)
+{
+#ifdef SYS_membarrier
+    return syscall(SYS_membarrier, command, 0, 0);
+#else
+    (void)command;
+    return -1;
+#endif
+}
+
 void pse_trace_begin_alone(void)
 {
-    const long known = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-    if (!pse_trace_threads || (known > 0 && known & MEMBARRIER_CMD_GLOBAL))
+    const long known = system_barrier(WHAT_IS_KNOWN);
+    if (!pse_trace_threads || (known > 0 && known & ON_ALL_PROCESSORS))
         __atomic_store_n(&pse_trace_alone, pse_trace_self(), __ATOMIC_RELAXED);
 }
 
@@ -34,7 +46,7 @@ void pse_trace_begin_alone(void)
 static void end_alone(void)
 {
     __atomic_store_n(&pse_trace_alone, (uintptr_t)0, __ATOMIC_RELAXED);
-    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+    system_barrier(ON_ALL_PROCESSORS);
     while (__atomic_load_n(&pse_trace_alone_writes, __ATOMIC_ACQUIRE))
         sched_yield();
 }
