@@ -1,10 +1,10 @@
-"""Jobs of one program, started in several ways, that live at once and take turns.
+"""Jobs of one program, started in several ways, or of several that do the same, which take turns.
 
-Ranks sleep at a pipe until it is their job's turn; then they take a batch of steps of some tens of ms.  In a
-round every job has a turn, in another order each time, two of them started plainly: a way is compared with
-the geometric mean of its round's two plain batches, so that neighbours and drift cancel out, and one plain
-job with the other, which shows what the comparison can tell apart.  Where memory and ranks are placed differs
-between jobs, not within one: a set of jobs gives one sample, the median of its rounds.
+All live at once.  Ranks sleep at a pipe until it is their job's turn; then they take a batch of steps of some
+tens of ms.  In a round every job has a turn, in another order each time, two of them started plainly: a way
+is compared with the geometric mean of its round's two plain batches, so that neighbours and drift cancel out,
+and one plain job with the other, which shows what the comparison can tell apart.  Where memory and ranks are
+placed differs between jobs, not within one: a set of jobs gives one sample, the median of its rounds.
 
 Rejected: launches one after the other.  What else a machine does differs more between two seconds than what
 tools cost.

@@ -73,17 +73,17 @@ def _heat(side: int, steps: int, target: float = 1.05) -> Program:
 
 
 PROGRAMS = (
-    _heat(128, 2000, 1.3),
+    _heat(128, 1000, 1.3),
     _heat(1024, 40),
     _heat(4096, 4),
     Program("nbody", "n-body, 4,096 bodies", "programs/gravity.c", {"N": 4096, "steps": 2}),
     Program("matmul", "matmul 768²", "programs/summa.c", {"N": 768, "width": 64}),
-    Program("fft2d", "fft2d, 3 frames of 2,048²", "programs/kernels/fft.c", {"N": 2048, "frames": 3}),
+    Program("fft2d", "fft2d, 3 frames of 1,024²", "programs/kernels/fft.c", {"N": 1024, "frames": 3}),
     Program(
         "pingpong",
-        "pingpong, 64 MB",
+        "pingpong, 8 MB",
         "programs/kernels/pingpong.c",
-        {"numbers": 8_000_000, "rounds": 40},
+        {"numbers": 1_000_000, "rounds": 400},
         hides=False,
         rooted=True,
     ),
