@@ -248,8 +248,7 @@ def killed(tmp_path_factory):
     wait_until(started, directory, 3)
     started.hit(started.process.pid, signal.SIGKILL)
     started.wait()
-    (directory / "hold").unlink()
-    return directory
+    return directory  # Ranks that are still there wait at `hold`.
 
 
 @pytest.fixture
@@ -257,6 +256,7 @@ def left(killed, tmp_path, monkeypatch):
     """Go into a copy of the directory that the killed run left."""
     directory = tmp_path / "left"
     shutil.copytree(killed, directory)
+    (directory / "hold").unlink()
     # The manifest names files by where they are.
     manifest = read_manifest(str(directory / "kept"))
     modules = {str(directory / "checkpointed.py"): next(iter(manifest.modules.values()))}
