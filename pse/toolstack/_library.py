@@ -97,10 +97,12 @@ def _library(mpi: Mpi) -> Path:
             help="`pse doctor` says which library the programs use as MPI, and why",
         )
     soname = shared.soname or mpi.path.name
-    with _quiet_unless(mpi.include is not None):
-        tools = shipped_tools(mpi)
+    tools, missing = _find_shipped(mpi)
+    if missing and mpi.include is not None:
+        _warn_of_missing(missing)
     all_names = sorted({*names, *(name for path in mpi.fortran for name in stubs.routines(elf.read(path)))})
-    text = stubs.assembly(all_names, shared.machine, soname, [mpi.path.absolute(), *mpi.fortran], str(tools))
+    libraries = [mpi.path.absolute(), *mpi.fortran]
+    text = stubs.assembly(all_names, shared.machine, soname, libraries, str(tools), missing)
     sources = {"stubs.s": text}
     if mpi.include is not None:
         try:
@@ -116,21 +118,27 @@ def _library(mpi: Mpi) -> Path:
     return _linked(sources, mpi)
 
 
-def _quiet_unless(loud: bool) -> contextlib.AbstractContextManager[object]:
-    return contextlib.nullcontext() if loud else warnings.catch_warnings(action="ignore")
-
-
 def shipped_tools(mpi: Mpi) -> Path:
     """Give the directory of the tools that come with pse, for an MPI library.
 
     If they can't be had for it, a warning says why, and the directory does not exist.
     """
+    tools, missing = _find_shipped(mpi)
+    if missing:
+        _warn_of_missing(missing)
+    return tools
+
+
+def _find_shipped(mpi: Mpi) -> tuple[Path, str]:
+    """Give the directory of the tools that come with pse, or one that isn't there, and why and what to do."""
     try:
-        return shipped.tools_for(mpi, elf.read(mpi.path))
+        return shipped.tools_for(mpi, elf.read(mpi.path)), ""
     except RunError as error:
-        remedy = f"; {error.help}" if error.help else ""
-        warnings.warn(f"the tools that come with pse are missing: {error}{remedy}", stacklevel=2)
-        return SHIPPED / "none"
+        return SHIPPED / "none", f"{error}; {error.help}" if error.help else str(error)
+
+
+def _warn_of_missing(why: str) -> None:
+    warnings.warn(f"the tools that come with pse are missing: {why}", stacklevel=3)
 
 
 class _NotLinkedError(RunError):

@@ -37,7 +37,14 @@ def routines(library: Shared) -> list[str]:
     )
 
 
-def assembly(names: Sequence[str], machine: str, soname: str, libraries: Sequence[Path], shipped: str) -> str:
+def assembly(
+    names: Sequence[str],
+    machine: str,
+    soname: str,
+    libraries: Sequence[Path],
+    shipped: str,
+    missing: str = "",
+) -> str:
     """Write the stubs.
 
     Parameters
@@ -52,6 +59,8 @@ def assembly(names: Sequence[str], machine: str, soname: str, libraries: Sequenc
         Where it is, and those that have the rest of the routines (Fortran's).
     shipped : str
         The directory of the tools that are made for it.
+    missing : str, optional
+        Why there are none, and what to do.
     """
     stub, first, kind = _FORMS[machine]
     text = [f"# Stubs for {len(names)} routines of {soname}.", ".text"]
@@ -82,6 +91,7 @@ def assembly(names: Sequence[str], machine: str, soname: str, libraries: Sequenc
         *(f'    .asciz "{_escaped(path)}"' for path in others),
     ]
     text += [*_object("shipped", kind, 1), f'    .asciz "{_escaped(shipped)}"']
+    text += [*_object("missing_tools", kind, 1), f'    .asciz "{_escaped(missing)}"']
     text += [f'.section .note.GNU-stack,"",{kind}progbits', ""]
     return "\n".join(text)
 

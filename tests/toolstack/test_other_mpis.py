@@ -135,6 +135,26 @@ def test_the_command_line_warns_in_lines_for_users(pse, library_file, tmp_path):
     assert second.startswith("warning: tools that wrap MPI_Send, but not MPI_Send_c, will not see calls of")
 
 
+@pytest.mark.parametrize(
+    ("header", "why"), [(None, "there is no mpi.h near "), ("this is none", "mpi.h declares no MPI routine")]
+)
+def test_who_asks_for_a_tool_that_could_not_be_made_hears_why(pse, library_file, tmp_path, header, why):
+    routines = "int PMPI_Init(void) { return 0; } int MPI_Init(void) { return 0; }"
+    path = library_file("libmpi.so.40", routines)
+    if header is not None:
+        place = tmp_path / "include" / "x86_64-linux-gnu" / "openmpi"
+        place.mkdir(parents=True)
+        (place / "mpi.h").write_text(header)
+    (tmp_path / "conf").write_text("module check\n")
+    environment = {"PSE_CACHE": str(tmp_path / "cache")}
+    for _ in range(2):  # The stack is made once.
+        done = pse("tools", "check", tmp_path / "conf", "--mpi", path, env=environment)
+        assert done.code == 2
+        assert "there is no tool `check` in the directories of PSE_TOOLS_PATH, and the tools" in done.err
+        assert why in done.err
+        assert "install this MPI's headers" in done.err
+
+
 @pytest.fixture
 def compiling(mpi, monkeypatch, tmp_path):
     """Have the shipped tools made for this MPI in a cache of its own; gives the list of what is made."""

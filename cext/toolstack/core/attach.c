@@ -154,7 +154,7 @@ PSE_EXPORT void pse_toolstack_engage(void)
  */
 PSE_EXPORT const char *pse_toolstack_verify(const char *configuration)
 {
-    static char error[1536];
+    static char error[2560];
     struct stack_config config;
     if (!pse_toolstack_read_config(&config, configuration, error, sizeof error))
         return error;

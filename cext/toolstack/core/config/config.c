@@ -355,11 +355,17 @@ static void locate(struct tool_spec *spec)
 
 const char *pse_toolstack_not_found(const struct tool_spec *spec)
 {
-    static char words[1024];
+    static char words[2048];
     if (strchr(spec->wanted, '/'))
         snprintf(words, sizeof words,
                  "there is no file %s (a relative path is relative to the configuration's directory)",
                  spec->wanted);
+    else if (*pse_toolstack_missing_tools)
+        snprintf(
+            words, sizeof words,
+            "there is no tool `%s` in the directories of PSE_TOOLS_PATH, and the tools that come with pse "
+            "are missing: %s",
+            spec->wanted, pse_toolstack_missing_tools);
     else
         snprintf(words, sizeof words,
                  "there is no tool `%s` in the directories of PSE_TOOLS_PATH or in %s; `pse tools list` "

@@ -11,9 +11,10 @@
 
 /* Generated (pse/toolstack/_stubs.py) */
 
-extern const char pse_toolstack_soname[];       /* of the library that the stubs are for */
-extern const char pse_toolstack_library_path[]; /* where it was */
-extern const char pse_toolstack_shipped[];      /* directory of the tools that are made for it */
+extern const char pse_toolstack_soname[];        /* of the library that the stubs are for */
+extern const char pse_toolstack_library_path[];  /* where it was */
+extern const char pse_toolstack_shipped[];       /* directory of the tools that are made for it */
+extern const char pse_toolstack_missing_tools[]; /* why there are none, and what to do; else empty */
 
 /* Find the library that is loaded, or load the one that the stubs are for; false if there is none. */
 bool pse_toolstack_find_library(void);
