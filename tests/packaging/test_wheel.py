@@ -52,7 +52,8 @@ def build(build_tools, tmp_path_factory):
         shutil.copy(file, source)
     target = tmp_path_factory.mktemp("wheel")
     isolated = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    quickly = ["-C", "cmake.build-type=None", "-C", "cmake.define.CMAKE_C_FLAGS=-DNDEBUG"]
+    defined = [f"cmake.define.CMAKE_{language}_FLAGS=-DNDEBUG" for language in ("C", "CXX")]
+    quickly = ["-C", "cmake.build-type=None", "-C", defined[0], "-C", defined[1]]
     command = [*PIP, "wheel", *quickly, "--no-deps", "--no-index", "--find-links", build_tools]
     command += ["-w", target, source]
     built = subprocess.run(command, env=isolated, capture_output=True, text=True, timeout=280)
