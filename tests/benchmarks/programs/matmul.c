@@ -10,7 +10,7 @@
 int multiply(const double *columns, const double *rows, double *c, int64_t m, int64_t w, int64_t v,
              int64_t n);
 
-enum { PARTS = 4 };
+enum { PARTS = 4, LINE = 8 };
 
 static int64_t n, width, rows;
 static double *a, *b, *c, *columns, *strip, *next;
@@ -47,6 +47,15 @@ static void show(int64_t first, double **where, MPI_Request *request)
     MPI_Ibcast(*where, (int)(height(first) * n), MPI_DOUBLE, owner, MPI_COMM_WORLD, request);
 }
 
+/* Lay columns of A one after the other, a line of the cache at a time. */
+static void take_columns(const double *from, int64_t m, int64_t h)
+{
+    for (int64_t k0 = 0; k0 < h; k0 += LINE)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t k = k0; k < k0 + LINE && k < h; k++)
+                columns[k * m + i] = from[i * n + k];
+}
+
 /* Add the product of a strip with our columns of A, the parts' rows of them one after the other. */
 static void add_product(int64_t first, const double *of_b, MPI_Request *request, int parts)
 {
@@ -54,9 +63,7 @@ static void add_product(int64_t first, const double *of_b, MPI_Request *request,
     int done;
     for (int64_t part = 0; part < parts; part++) {
         const int64_t begin = rows * part / parts, m = rows * (part + 1) / parts - begin;
-        for (int64_t k = 0; k < h; k++)
-            for (int64_t i = 0; i < m; i++)
-                columns[k * m + i] = a[(begin + i) * n + first + k];
+        take_columns(a + begin * n + first, m, h);
         multiply(columns, of_b, c + begin * n, m, h, h, n);
         if (request != NULL)
             MPI_Test(request, &done, MPI_STATUS_IGNORE);
