@@ -1,9 +1,12 @@
 """`--prefix`: every line that a module writes names its processor, thread, partition and loop counters."""
 
+import re
+import signal
 import sys
+import threading
 
 import pytest
-from pse_testing.jobs import Job, beside_python, skip_where_lines_mix
+from pse_testing.jobs import Job, beside_python, has_open_mpi, skip_where_lines_mix
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -41,3 +44,40 @@ def test_lines_say_which_call_wrote_them(command, unbuffered):
     assert sorted(job.err.splitlines()) == sorted(err)
     of_one_thread = [line for line in job.out.splitlines() if line.startswith("[p0 thread_C partition=0 ")]
     assert of_one_thread == [line for line in out if line.startswith("[p0 thread_C partition=0 ")]
+
+
+LONG_LINES = """
+import os, time
+#@ coven module talk(in i64 who)
+def talk(who):
+    print("ready")
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    for _ in range(4):
+        print("abc"[who % 3] * 40000)
+    print("said")
+"""
+
+
+@pytest.mark.skipif(has_open_mpi(), reason="mpiexec of Open MPI starts ranks without a process manager")
+def test_long_lines_of_ranks_do_not_mix_though_what_mpiexec_reads_of_them_does(tmp_path):
+    (tmp_path / "talk.py").write_text(LONG_LINES)
+    (tmp_path / "p.coven").write_text(
+        'coven 1\nimport "talk.py" { talk }\nprogram p {\n'
+        "  thread_A talk(0)\n  thread_B talk(1)\n  thread_C talk(2)\n}\n"
+    )
+    job = Job([*COMMANDS["pse run"][2][:2], "p.coven", "--prefix", "-q"], directory=tmp_path)
+    manager = job.parent(job.wait_for_ranks(3)[0])
+    for _ in range(3):
+        job.wait_for_words("ready", "out")
+    job.hit(manager, signal.SIGSTOP)
+    goes_on = threading.Timer(15.0, job.hit, (manager, signal.SIGCONT))
+    goes_on.start()
+    (tmp_path / "go").touch()
+    for _ in range(3):
+        job.wait_for_words("said", "out")
+    goes_on.cancel()
+    job.hit(manager, signal.SIGCONT)
+    assert job.wait() == 0, job.err
+    texts = [re.sub(r"^\[root thread_[ABC]\] ", "", line) for line in job.out.splitlines()]
+    assert sorted(texts) == sorted(["ready", "said"] * 3 + [letter * 40000 for letter in "abc" * 4])

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define STREAMS 2
@@ -49,9 +50,12 @@ static void write_all(int fd, const char *data, size_t length)
     }
 }
 
+/* Lines of ranks that share a pipe don't mix: longer ones are not written at once. */
 static void flush_line(stream *at, bool ends)
 {
+    flock(at->original, LOCK_EX);
     write_all(at->original, at->line, at->length);
+    flock(at->original, LOCK_UN);
     at->length = 0;
     at->begun = !ends;
 }

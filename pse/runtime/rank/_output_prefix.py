@@ -14,11 +14,37 @@ from pse.runtime._sequencer import OutputPipe, Sequencer, SitePrefixes
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._loop_counters import loop_counters, shown_tag
 from pse.runtime.plan._projection import Projection
+from pse.runtime.supervise._processes import open_job_stream
 
 
 @contextlib.contextmanager
-def prefixed_output() -> Iterator[OutputPipe]:
-    """Put a prefix before every line that is written to descriptors 1 and 2 meanwhile."""
+def prefixed_output(launched: bool) -> Iterator[OutputPipe]:
+    """Put a prefix before every line that is written to descriptors 1 and 2 meanwhile.
+
+    `launched`: what mpiexec writes goes to a launcher of ours on this machine.
+    """
+    with _past_mpiexec() if launched else contextlib.nullcontext(), _piped_output() as pipe:
+        yield pipe
+
+
+@contextlib.contextmanager
+def _past_mpiexec() -> Iterator[None]:
+    """Write to the launcher itself: mpiexec passes on whatever it has read, parts of long lines too."""
+    kept = [os.dup(stream) for stream in (1, 2)]
+    for stream in (1, 2):
+        opened = open_job_stream(stream)
+        os.dup2(opened, stream)
+        os.close(opened)
+    try:
+        yield
+    finally:
+        for stream, before in enumerate(kept, 1):
+            os.dup2(before, stream)
+            os.close(before)
+
+
+@contextlib.contextmanager
+def _piped_output() -> Iterator[OutputPipe]:
     # What is in a buffer when the call ends would get the prefix of another one.
     os.environ.setdefault("GFORTRAN_UNBUFFERED_PRECONNECTED", "1")
     kept = sys.stdout, sys.stderr

@@ -151,7 +151,8 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
     output = _set_output_aside(node, prepared)
     _loading.end()  # Modules in Python come next.
     began, computed = time.monotonic_ns(), _cpu_time()
-    prefixed = prefixed_output() if prepared.request.prefix else contextlib.nullcontext()
+    launched = node.launcher is not None and bool(node.launcher.sees_all)
+    prefixed = prefixed_output(launched) if prepared.request.prefix else contextlib.nullcontext()
     with _progress(node, prepared) if speaks else contextlib.nullcontext(), prefixed as pipe:
         outcome = execute_plan(
             node.comm,

@@ -206,11 +206,16 @@ def open_job_stderr() -> int:
     int
         A descriptor of its own; this process's standard error where mpiexec isn't on this machine.
     """
+    return open_job_stream(2)
+
+
+def open_job_stream(stream: int) -> int:
+    """Open mpiexec's own standard output (1) or error (2); this process's where it isn't on this machine."""
     mpiexec = mpiexec_above(os.getppid())
     if mpiexec is not None:
         with contextlib.suppress(OSError):
-            return os.open(f"/proc/{mpiexec}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
-    return os.dup(2)
+            return os.open(f"/proc/{mpiexec}/fd/{stream}", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
+    return os.dup(stream)
 
 
 def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
