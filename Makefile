@@ -6,6 +6,7 @@
 #   make ext [ROOM=x]   build the compiled extensions, all or one room's; a broken room doesn't stop the others
 #   make nightly        proofs that take too long for make test
 #   make test-mpis      what depends on MPI under other MPIs: the last commit, for each a clone with a .venv of its own
+#   make bundles        make the scripts of pages (pse/views/*/assets) of web/, with npm
 #   make clean          remove what was built, and the tools' caches; .venv stays
 #
 # Variables: PYTHON (the interpreter .venv is made with), PROCESSORS (make run), TESTS (what make test runs),
@@ -42,7 +43,7 @@ COMPILE = $(BIN)/cmake --build $(BUILD) $(if $(ROOM),--target room_$(ROOM)) -- -
 # Where C and Cython sources may lie.
 COMPILED := cext tests $(wildcard programs examples)
 
-.PHONY: run test test-mpis nightly lint lint-python lint-types lint-cython lint-c docs venv venv-dev ext clean locked-venv locked-ext
+.PHONY: run test test-mpis nightly lint lint-python lint-types lint-cython lint-c docs venv venv-dev ext bundles clean locked-venv locked-ext
 
 run: venv ext
 	@$(BIN)/pse run programs/fft2d.coven -p $(PROCESSORS)
@@ -106,8 +107,11 @@ $(STAMP_DEV): pyproject.toml
 ext: venv
 	$(LOCKED) locked-ext
 
+bundles:
+	cd web && npm ci --prefer-offline --no-audit --no-fund && npm run --silent check && npm run --silent build
+
 clean:
-	rm -rf build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf web/node_modules build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find pse tests -name __pycache__ -prune -exec rm -rf {} +
 	find pse -name '*.so' -delete
 

@@ -520,3 +520,35 @@ def test_head_is_json_that_ends_no_element(made: tuple[trace.Trace, Path]) -> No
     text = made[1].read_text(encoding="utf-8")
     head = text.split('id="head">')[1].split("</script>")[0]
     assert json.loads(head)["title"] == EVIL + ".coven"
+
+
+def test_the_legend_adds_up_to_all_time(page: Page) -> None:
+    held = page.js("return Object.fromEntries(gantt.accounted(50e6, 240e6).times)")
+    parts = {name: time for name, time in held.items() if not name.startswith("routine:") and name != "sum"}
+    assert held["sum"] == 5 * 190 * MS == pytest.approx(sum(parts.values()))
+    assert held["wait:input"] == 2 * (29 + 29) * MS  # A window cuts what is at its edges.
+    assert held["call:transpose"] == 2 * (18 + 18) * MS
+    assert held["call:rows"] == 2 * (16 + 8) * MS
+    shares = [key.text for key in page.driver.find_elements(By.CSS_SELECTOR, "#legend .key")]
+    assert shares[-1].split("\n") == ["all", "1.45 s", "100 %"]
+
+
+def test_each_pixel_has_the_shares_of_its_time(tmp_path, load, write_trace, make) -> None:
+    """Calls and waits of 1 µs take turns, calls for 30 % of the time, whatever part of it is in view."""
+    rows = [{"time": 0, "type": EventType.PHASE, "a": 1}]
+    for begin in range(0, 10_000_000, 1000):
+        rows += [*make.call(0, begin, begin + 300), *make.wait(begin + 300, begin + 1000)]
+    rows.append({"time": 10_000_000, "type": EventType.PHASE, "a": 4})
+    write_html(write_trace([rows], make.definitions(1)), tmp_path / "view.html")
+    page = load(tmp_path / "view.html")
+    coloured = (
+        "const canvas = document.getElementById('blocks'), pen = canvas.getContext('2d');"
+        "const lane = gantt.view.places[0].lanes[0];"
+        "const { data } = pen.getImageData(100, lane.y, 400, lane.height); let found = 0;"
+        "for (let i = 0; i < data.length; i += 4)"
+        " found += Math.abs(data[i] - 0xE6) + Math.abs(data[i + 1] - 0x9F) + data[i + 2] < 9;"
+        "return found / (data.length / 4)"
+    )
+    for _ in range(6):  # From 10 ms in view to some 100 µs, in which 10 pixels are a round.
+        assert page.js(coloured) == pytest.approx(0.3, abs=0.03)
+        page.type("+", "+")

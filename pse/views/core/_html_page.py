@@ -5,31 +5,28 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 _SHARED_BY_ALL = "pse.views.core"
-_SCRIPTS = ("number_format.js", "inflate.js")
 
 
-def html_page(
-    package: str, name: str, *, title: str, head: Mapping[str, Any], data: str, scripts: Sequence[str]
-) -> str:
+def html_page(package: str, name: str, *, title: str, head: Mapping[str, Any], data: str) -> str:
     """Put a page together: the frame that all pages share, and what a package has in its folder ``assets``.
+
+    The script there is made of ``web`` in the repository; its function ``start`` fills the page.
 
     Parameters
     ----------
     package, name : str
-        The package, and the name of the page's body (``name.html``) and style (``name.css``) in it.
+        The package, and the name of the page's body (``name.html``), style and script in it.
     title : str
         Of the page.
     head : mapping
         What the scripts read as JSON.
     data : str
         What they read besides: deflated, in base 64.
-    scripts : sequence of str
-        Files of the package's scripts, which share one scope with each other and with those of all pages.
 
     Returns
     -------
@@ -38,7 +35,7 @@ def html_page(
 
     Examples
     --------
-    >>> page = html_page("pse.views.cube", "cube", title="a < b", head={}, data="", scripts=())
+    >>> page = html_page("pse.views.cube", "cube", title="a < b", head={}, data="")
     >>> page.splitlines()[9]
     '<title>a &lt; b</title>'
     """
@@ -48,9 +45,7 @@ def html_page(
         "body": _asset(package, f"{name}.html"),
         "head": embedded_json(head),
         "data": data,
-        "script": "\n".join(
-            [_asset(_SHARED_BY_ALL, own) for own in _SCRIPTS] + [_asset(package, own) for own in scripts]
-        ),
+        "script": _asset(package, f"{name}.js"),
     }
     frame = _asset(_SHARED_BY_ALL, "frame.html")
     return re.sub(f"@({'|'.join(parts)})@", lambda found: parts[found[1]], frame)

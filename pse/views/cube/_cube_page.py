@@ -1,7 +1,6 @@
 """The page of a cube: metrics, call paths and the system as three linked trees, in one HTML file.
 
-``assets`` has the page as written by hand: ``cube.html`` (its body), ``cube.css``, and the scripts in the
-order of `SCRIPTS`, which share one scope.
+``assets`` has the page's body and its look as written by hand, and its script, made of ``web/cube``.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from pse.analysis import LISTED_WAITS, METRICS, Cube, Metric
 from pse.files import write_file
 from pse.text import count_text
 from pse.views.core._html_page import html_page
-
-SCRIPTS = ("cube_model.js", "tree.js", "cube.js")
 
 
 def write_cube_page(cube: Cube, path: str | os.PathLike[str], timeline: str = "") -> None:
@@ -83,7 +80,7 @@ def cube_page(cube: Cube, timeline: str = "") -> str:
         "timeline": timeline,
     }
     packed = _packed(np.concatenate(values), np.concatenate(cells))
-    return html_page("pse.views.cube", "cube", title=cube.title, head=head, data=packed, scripts=SCRIPTS)
+    return html_page("pse.views.cube", "cube", title=cube.title, head=head, data=packed)
 
 
 def _metric(metric: Metric, count: int) -> dict[str, Any]:

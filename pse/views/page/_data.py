@@ -1,7 +1,7 @@
 """What the page embeds: a head in JSON, and columns of numbers, packed.
 
 Columns lie one after the other; of each, the lowest bytes of all numbers come first, then the next ones, so
-that equal bytes lie side by side and deflate finds them.  ``page/model.js`` reads this.
+that equal bytes lie side by side and deflate finds them.  ``web/timeline/decode.ts`` reads this.
 """
 
 from __future__ import annotations

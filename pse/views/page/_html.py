@@ -1,7 +1,6 @@
 """The interactive view: a trace as one HTML file that needs nothing else, no network and no server.
 
-``assets`` has the page as written by hand: ``page.html`` (its body), ``page.css``, and the scripts in the
-order of `SCRIPTS`, which share one scope.
+``assets`` has the page's body and its look as written by hand, and its script, made of ``web/timeline``.
 """
 
 from __future__ import annotations
@@ -14,18 +13,6 @@ from pse.trace import Trace
 from pse.trace.query import Selection
 from pse.views.core._html_page import html_page
 from pse.views.page._data import MOST_ENTRIES, page_data
-
-SCRIPTS = (
-    "model.js",
-    "view.js",
-    "draw.js",
-    "overlays.js",
-    "axis.js",
-    "panel.js",
-    "search.js",
-    "input.js",
-    "page.js",
-)
 
 
 def write_html(
@@ -65,4 +52,4 @@ def write_html(
 
 
 def _page(head: dict[str, Any], columns: str) -> str:
-    return html_page("pse.views.page", "page", title=head["title"], head=head, data=columns, scripts=SCRIPTS)
+    return html_page("pse.views.page", "page", title=head["title"], head=head, data=columns)

@@ -1,21 +1,25 @@
 // The time axis, and the overview of the whole trace above it.
 
-// Ticks at 1, 2 or 5 of a power of ten, 70 pixels apart or more.
-function ticksOf(view) {
+import { byId } from "../shared/elements";
+import { decimal, moment, threeDigits, unitFor } from "../shared/numbers";
+import { firstAfter, type Level, levelFor } from "./levels";
+import type { Kind, Model } from "./model";
+import { FONT, prepared, styles } from "./styles";
+import { pixels, shown, type View, xOf } from "./view";
+
+// Ticks at 1, 2 or 5 of a power of ten, 90 pixels apart or more.
+export function ticksOf(view: View): { step: number; at: number[] } {
   const least = 90 / pixels(view),
     power = 10 ** Math.floor(Math.log10(least));
-  const step = Math.max(
-    1,
-    [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least),
-  );
-  const at = [];
+  const step = Math.max(1, [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least)!);
+  const at: number[] = [];
   for (let n = Math.ceil(view.begin / step); n * step <= view.end; n++) at.push(n * step);
   return { step, at };
 }
 
 // Far from the origin and at fine steps, ticks are counted from a round time before the window.
-function drawRuler(model, view) {
-  const pen = prepared(byId("ruler"), view.width, 28),
+export function drawRuler(view: View): void {
+  const pen = prepared(byId<HTMLCanvasElement>("ruler"), view.width, 28),
     look = styles(),
     { step, at } = ticksOf(view);
   const far = view.begin > 1e4 * step;
@@ -46,14 +50,14 @@ function drawRuler(model, view) {
 }
 
 // How many ranks are in each module, pixel by pixel, over the whole trace.
-function overviewShares(model, view, width) {
-  const shares = new Map();
-  const level = levelFor(model, (model.end - model.begin) / width);
-  const cell = (model.end - model.begin) / width;
-  const add = (kind, from, to, amount) => {
+function overviewShares(model: Model, view: View, width: number): Map<string, Float64Array> {
+  const shares = new Map<string, Float64Array>();
+  const cell = (model.end - model.begin) / width,
+    level = levelFor(model.levels, cell);
+  const add = (kind: Kind, from: number, to: number, amount: number) => {
     if (kind.category === "wait" || !shown(view, kind)) return;
     if (!shares.has(kind.group)) shares.set(kind.group, new Float64Array(width + 1));
-    spread(shares.get(kind.group), from, to, amount);
+    spread(shares.get(kind.group)!, from, to, amount);
   };
   model.lanes.forEach((lane, number) => {
     if (lane.nested && !model.stacked) return;
@@ -73,7 +77,13 @@ function overviewShares(model, view, width) {
 }
 
 // What is nested takes its time from the routine around it, of which `take` gets the kinds and their shares.
-function caller(model, level, lane, entry, take) {
+function caller(
+  model: Model,
+  level: Level,
+  lane: number,
+  entry: number,
+  take: (outer: Kind, share: number) => void,
+): void {
   const around = firstAfter(level, lane - 1, level.start[entry]);
   if (around >= level.from[lane] || level.start[around] > level.start[entry]) return;
   let whole = 0;
@@ -83,7 +93,7 @@ function caller(model, level, lane, entry, take) {
   }
 }
 
-function spread(cells, from, to, amount) {
+function spread(cells: Float64Array, from: number, to: number, amount: number): void {
   const first = Math.min(Math.floor(from), cells.length - 1),
     last = Math.min(Math.floor(to), cells.length - 1);
   if (first === last) cells[first] += amount;
@@ -92,46 +102,57 @@ function spread(cells, from, to, amount) {
       cells[x] += (amount * (Math.min(to, x + 1) - Math.max(from, x))) / (to - from);
 }
 
-function drawOverview(model, view) {
-  const height = 46,
-    pen = prepared(byId("overview"), view.width, height),
-    look = styles();
-  const width = Math.max(1, Math.floor(view.width)),
-    base = new Float64Array(width + 1).fill(height - 3);
-  view.shares ||= overviewShares(model, view, width);
-  const sums = base.map((_, x) =>
-    [...view.shares.values()].reduce((sum, cells) => sum + Math.max(0, cells[x]), 0),
-  );
-  const most = Math.max(1e-9, Math.min(model.rows.length, Math.max(...sums)));
-  const what = model.stacked ? "routines" : "modules";
-  byId("overview").title =
-    `Ranks in ${what}, up to ${threeDigits(most)} of ${model.rows.length}: drag to move`;
-  for (const group of model.groups) {
-    const cells = view.shares.get(group.id);
-    if (!cells) continue;
-    pen.fillStyle = group.colour;
-    cells.forEach((share, x) => {
-      const part = (share / most) * (height - 9);
-      if (part > 0) pen.fillRect(x, (base[x] -= part), 1, part);
-    });
-  }
-  pen.fillStyle = look.accent;
-  view.hitPlaces ||= new Set(
-    view.found.map((entry) => Math.round(placeIn(model, view, model.base.start[entry]))),
-  );
-  for (const x of view.hitPlaces) pen.fillRect(x, 0, 1, 6);
+const HEIGHT = 46;
+// The overview without its window, kept until what is shown changes.
+let kept: { canvas: HTMLCanvasElement; title: string; key: string } | undefined;
+
+export function forgetOverview(): void {
+  kept = undefined;
+}
+
+export function drawOverview(model: Model, view: View): void {
+  const canvas = byId<HTMLCanvasElement>("overview"),
+    pen = prepared(canvas, view.width, HEIGHT),
+    look = styles(),
+    key = `${view.width} ${devicePixelRatio} ${look.paper}`;
+  if (kept?.key !== key) kept = { ...wholeOverview(model, view), key };
+  canvas.title = kept.title;
+  pen.drawImage(kept.canvas, 0, 0, view.width, HEIGHT);
   const left = placeIn(model, view, view.begin),
     right = Math.max(placeIn(model, view, view.end), left + 2);
   pen.fillStyle = look.paper;
   pen.globalAlpha = 0.65;
-  pen.fillRect(0, 0, left, height);
-  pen.fillRect(right, 0, view.width - right, height);
+  pen.fillRect(0, 0, left, HEIGHT);
+  pen.fillRect(right, 0, view.width - right, HEIGHT);
   pen.globalAlpha = 1;
   pen.strokeStyle = look.accent;
   pen.lineWidth = 1.5;
-  pen.strokeRect(left + 0.75, 1.5, right - left - 1.5, height - 3);
+  pen.strokeRect(left + 0.75, 1.5, right - left - 1.5, HEIGHT - 3);
 }
 
-function placeIn(model, view, time) {
+function wholeOverview(model: Model, view: View): { canvas: HTMLCanvasElement; title: string } {
+  const canvas = document.createElement("canvas"),
+    pen = prepared(canvas, view.width, HEIGHT);
+  const width = Math.max(1, Math.floor(view.width)),
+    base = new Float64Array(width + 1).fill(HEIGHT - 3),
+    shares = overviewShares(model, view, width);
+  const sums = new Float64Array(width + 1);
+  for (const cells of shares.values()) cells.forEach((share, x) => (sums[x] += Math.max(0, share)));
+  const most = Math.max(1e-9, Math.min(model.rows.length, sums.reduce((a, b) => Math.max(a, b), 0)));
+  for (const group of model.groups) {
+    pen.fillStyle = group.colour;
+    shares.get(group.id)?.forEach((share, x) => {
+      const part = (share / most) * (HEIGHT - 9);
+      if (part > 0) pen.fillRect(x, (base[x] -= part), 1, part);
+    });
+  }
+  pen.fillStyle = styles().accent;
+  const hits = new Set(view.found.map((entry) => Math.round(placeIn(model, view, model.base.start[entry]))));
+  for (const x of hits) pen.fillRect(x, 0, 1, 6);
+  const what = model.stacked ? "routines" : "modules";
+  return { canvas, title: `Ranks in ${what}, up to ${threeDigits(most)} of ${model.rows.length}: drag to move` };
+}
+
+function placeIn(model: Model, view: View, time: number): number {
   return ((time - model.begin) / (model.end - model.begin)) * view.width;
 }

@@ -1,5 +1,9 @@
 // What is looked at: the window in time, the rows' places, what is hidden, chosen, found.
 
+import { blocksIn, firstAfter, type Level, levelFor } from "./levels";
+import type { Kind, Mark, Model, RowSeries } from "./model";
+import { type Outlined, outlined } from "./outlines";
+
 const LEAST_MAIN = 18,
   MOST_MAIN = 45,
   MOST_STACKED = 30,
@@ -10,15 +14,63 @@ const LEAST_MAIN = 18,
   PROCESSOR_SPACE = 7,
   TOP = 6;
 
-function viewOf(model) {
+export interface LanePlace {
+  lane: number;
+  y: number;
+  height: number;
+  nested: boolean;
+}
+
+export interface SeriesPlace {
+  series: RowSeries;
+  y: number;
+  height: number;
+}
+
+export interface Place {
+  y: number;
+  main: number;
+  height: number;
+  folded: boolean;
+  lanes: LanePlace[];
+  series: SeriesPlace[];
+}
+
+export type Layer = "lines" | "memory" | "queues" | "nested" | "marks";
+
+export interface View {
+  begin: number;
+  end: number;
+  scale: number; // of the rows' heights
+  width: number; // of the picture of blocks, CSS pixels
+  height: number;
+  total: number; // of all rows
+  hidden: Set<string>; // groups of the legend
+  folded: Set<string>; // processors
+  layers: Record<Layer, boolean>;
+  selected: number | null; // an entry of the base level
+  tph: number; // place in `model.tphs`, from 1
+  tphList: number[]; // its entries, lane by lane
+  tphEntries: { lane: number; from: number; to: number }[];
+  found: number[]; // entries, by time
+  current: number; // of `found`
+  failed: Outlined;
+  unfinished: Outlined;
+  hits: Outlined; // the found ones, to draw
+  places: Place[]; // of rows, see `layOut`
+  lines: { drawn: number; left: number };
+}
+
+export function viewOf(model: Model): View {
   return {
     begin: model.begin,
     end: model.end,
-    scale: 1, // of the rows' heights
+    scale: 1,
     width: 0,
-    height: 0, // of the picture of blocks, CSS pixels
-    hidden: new Set(), // groups of the legend
-    folded: new Set(), // processors
+    height: 0,
+    total: 0,
+    hidden: new Set(),
+    folded: new Set(),
     layers: {
       lines: model.messages.sent.length <= 400,
       memory: false,
@@ -26,38 +78,40 @@ function viewOf(model) {
       nested: true,
       marks: true,
     },
-    selected: null, // an entry of the base level
-    tph: 0, // number in model.tphs, from 1
+    selected: null,
+    tph: 0,
+    tphList: [],
     tphEntries: [],
-    found: [], // entries, by time
-    current: -1, // of found
+    found: [],
+    current: -1,
     failed: outlined(model, entriesOf(model, 1)),
     unfinished: outlined(model, entriesOf(model, 2)),
-    hits: outlined(model, []), // The found ones, to draw.
-    places: [], // of rows, see layOut
+    hits: outlined(model, []),
+    places: [],
+    lines: { drawn: 0, left: 0 },
   };
 }
 
-function entriesOf(model, state) {
-  const found = [];
+function entriesOf(model: Model, state: number): number[] {
+  const found: number[] = [];
   model.state.forEach((value, entry) => value === state && found.push(entry));
   return found.sort((a, b) => model.base.start[a] - model.base.start[b]);
 }
 
-function pixels(view) {
+export function pixels(view: View): number {
   return view.width / (view.end - view.begin);
 }
 
-function xOf(view, time) {
+export function xOf(view: View, time: number): number {
   return (time - view.begin) * pixels(view);
 }
 
-function timeAt(view, x) {
+export function timeAt(view: View, x: number): number {
   return view.begin + x / pixels(view);
 }
 
 // Moves the window, inside the trace; shorter than 20 ns makes no sense.
-function look(model, view, begin, end) {
+export function look(model: Model, view: View, begin: number, end: number): void {
   const whole = model.end - model.begin;
   const length = Math.min(Math.max(end - begin, 20), whole);
   const middle = (begin + end) / 2;
@@ -65,37 +119,44 @@ function look(model, view, begin, end) {
   view.end = view.begin + length;
 }
 
-function zoom(model, view, factor, time = (view.begin + view.end) / 2) {
+export function zoom(model: Model, view: View, factor: number, time = (view.begin + view.end) / 2): void {
   const length = Math.min(Math.max((view.end - view.begin) * factor, 20), model.end - model.begin);
   const left = (time - view.begin) / (view.end - view.begin);
   look(model, view, time - left * length, time + (1 - left) * length);
 }
 
-function shown(view, kind) {
+export function shown(view: View, kind: Kind): boolean {
   return !view.hidden.has(kind.group);
 }
 
 // Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
-function layOut(model, view) {
+export function layOut(model: Model, view: View): void {
   const { main, below } = laneHeights(model, view);
   const thin = main < 3,
     space = thin ? 0 : Math.min(SPACE, 0.3 * main),
     between = Math.min(PROCESSOR_SPACE, 0.4 * main);
   let y = TOP,
-    before = null;
+    before: string | null = null;
   view.places = model.rows.map((row, index) => {
     if (index && row.group !== before) y += between;
     before = row.group;
     const folded = view.folded.has(row.group);
-    const place = { y, folded, lanes: [], series: [], main: folded ? Math.min(THIN, main) : main };
+    const place: Place = {
+      y,
+      folded,
+      lanes: [],
+      series: [],
+      main: folded ? Math.min(THIN, main) : main,
+      height: 0,
+    };
     row.lanes.forEach((lane, depth) => {
       if (depth && (folded || !view.layers.nested)) return;
       const height = depth ? below : place.main;
       place.lanes.push({ lane, y, height, nested: depth > 0 });
       y += height + (depth ? 1 : thin ? 0 : 2);
     });
-    for (const series of folded ? [] : model.series) {
-      if (series.row !== index || !view.layers[series.name]) continue;
+    for (const series of folded ? [] : row.series) {
+      if (!view.layers[series.name]) continue;
       place.series.push({ series, y: y + 2, height: SERIES - 4 });
       y += SERIES;
     }
@@ -107,7 +168,7 @@ function layOut(model, view) {
 }
 
 // As high as the window has room for, within what is easy to read; routines alone have lanes of one height.
-function laneHeights(model, view) {
+function laneHeights(model: Model, view: View): { main: number; below: number } {
   const rows = model.rows.length,
     groups = new Set(model.rows.map((row) => row.group)).size;
   const nested = view.layers.nested ? model.lanes.length - rows : 0;
@@ -127,7 +188,7 @@ function laneHeights(model, view) {
 }
 
 // All rows at once, or as high as usual.
-function fitRows(model, view) {
+export function fitRows(model: Model, view: View): void {
   const all = view.total > view.height;
   view.scale = 1;
   layOut(model, view);
@@ -137,20 +198,38 @@ function fitRows(model, view) {
   }
 }
 
-// What lies at a point of the picture: the lane and the row.
-function laneAt(view, y) {
-  for (let row = 0; row < view.places.length; row++) {
-    const place = view.places[row];
-    if (y < place.y || y >= place.y + place.height) continue;
-    const lane = place.lanes.find((lane) => y >= lane.y && y < lane.y + lane.height + 1);
-    const series = place.series.find((series) => y >= series.y && y < series.y + series.height);
-    return { row, lane, series };
+// The rows that are in the window, from one number to another.
+export function visibleRows(view: View, scroll: number): [number, number] {
+  const from = firstBelow(view, scroll);
+  let to = from;
+  while (to < view.places.length && view.places[to].y < scroll + view.height) to++;
+  return [from, to];
+}
+
+// The first row that reaches below a height.
+function firstBelow(view: View, y: number): number {
+  let low = 0,
+    high = view.places.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (view.places[middle].y + view.places[middle].height > y) high = middle;
+    else low = middle + 1;
   }
-  return null;
+  return low;
+}
+
+// What lies at a point of the picture: the lane and the row.
+export function laneAt(view: View, y: number): { row: number; lane?: LanePlace; series?: SeriesPlace } | null {
+  const row = firstBelow(view, y),
+    place = view.places[row];
+  if (!place || y < place.y) return null;
+  const lane = place.lanes.find((lane) => y >= lane.y && y < lane.y + lane.height + 1);
+  const series = place.series.find((series) => y >= series.y && y < series.y + series.height);
+  return { row, lane, series };
 }
 
 // The mark at a point, if any.
-function markAt(model, view, x, y) {
+export function markAt(model: Model, view: View, x: number, y: number): Mark | undefined {
   if (!view.layers.marks) return undefined;
   return model.marks.find((mark) => {
     const top = view.places[mark.row].y;
@@ -158,15 +237,22 @@ function markAt(model, view, x, y) {
   });
 }
 
+export interface Found {
+  level: Level;
+  entry: number;
+  row: number;
+  lane: number;
+}
+
 // The entry at a point, of the level that is drawn; blocks thinner than the pointer are met 3 pixels around.
-function entryAt(model, view, x, y) {
+export function entryAt(model: Model, view: View, x: number, y: number): Found | null {
   const at = laneAt(view, y);
   if (!at || !at.lane) return null;
   const level = drawnLevel(model, view);
   const near = 3 / pixels(view),
     time = timeAt(view, x),
     to = level.from[at.lane.lane + 1];
-  let best = null,
+  let best: number | null = null,
     distance = Infinity;
   for (let i = firstAfter(level, at.lane.lane, time - near); i < to && level.start[i] <= time + near; i++) {
     const away = Math.max(level.start[i] - time, time - level.end[i], 0);
@@ -175,18 +261,19 @@ function entryAt(model, view, x, y) {
   return best === null ? null : { level, entry: best, row: at.row, lane: at.lane.lane };
 }
 
-function drawnLevel(model, view) {
-  return levelFor(model, 3 / pixels(view));
+// What is merged is no longer than a pixel, so that each pixel has its own shares.
+export function drawnLevel(model: Model, view: View): Level {
+  return levelFor(model.levels, 1 / pixels(view));
 }
 
-function visible(model, view, level, i) {
+function visible(model: Model, view: View, level: Level, i: number): boolean {
   for (let p = level.first[i]; p < level.first[i + 1]; p++)
     if (shown(view, model.kinds[level.kind[p]])) return true;
   return false;
 }
 
 // The entry of the base level that an entry of a coarser one is, if it is one block; else -1.
-function baseEntry(model, found) {
+export function baseEntry(model: Model, found: Found): number {
   if (found.level === model.base) return found.entry;
   if (blocksIn(found.level, found.entry) > 1) return -1;
   const start = found.level.start[found.entry];

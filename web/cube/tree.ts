@@ -1,42 +1,64 @@
 // A tree of nodes in a list: rows that fold, a number and a coloured box before each name, one row selected.
 
-// Colours of shares: more is redder; of what became less, bluer.  The colour-blind tell them apart.
-const STEPS = [0, 0.01, 0.03, 0.1, 0.3],
-  MORE = ["#fff0b8", "#fed976", "#fd9d43", "#e8482c", "#a50f26"],
-  LESS = ["#dcebf7", "#9ecae1", "#4f9bcb", "#2171b5", "#08306b"];
+import { element } from "../shared/elements";
 
-function shade(share) {
+// Colours of shares: more is redder; of what became less, bluer.  The colour-blind tell them apart.
+export const STEPS = [0, 0.01, 0.03, 0.1, 0.3];
+export const MORE = ["#fff0b8", "#fed976", "#fd9d43", "#e8482c", "#a50f26"];
+export const LESS = ["#dcebf7", "#9ecae1", "#4f9bcb", "#2171b5", "#08306b"];
+
+function shade(share: number): string {
   const size = Math.abs(share);
   if (!(size >= 1e-9)) return "transparent";
   return (share > 0 ? MORE : LESS)[STEPS.findLastIndex((step) => size >= step)];
 }
 
-class Tree {
-  // `nodes` have parent (-1 for none; before their children) and label; `selected` is called on a change.
-  constructor(list, nodes, selected) {
-    Object.assign(this, { list, nodes, onSelect: selected, open: new Set(), chosen: 0, hides: () => false });
-    nodes.forEach((node, number) => {
-      node.children = [];
-      if (node.parent >= 0) nodes[node.parent].children.push(number);
-    });
+export interface TreeNode {
+  parent: number;
+  label: string;
+  title?: string;
+  note?: string;
+}
+
+type Write = (value: number, number: number) => string;
+type Share = (value: number, number: number) => number;
+
+export class Tree {
+  nodes: (TreeNode & { children: number[] })[];
+  open = new Set<number>();
+  chosen = 0;
+  hides: (number: number) => boolean = () => false;
+  whole: ArrayLike<number> = [];
+  private alone: ArrayLike<number> = [];
+  private write: Write = String;
+  private share: Share = () => 0;
+
+  // `nodes` have parent (-1 for none; before their children) and label; `onSelect` is called on a change.
+  constructor(
+    private list: HTMLElement,
+    nodes: TreeNode[],
+    private onSelect: () => void,
+  ) {
+    this.nodes = nodes.map((node) => ({ ...node, children: [] }));
+    this.nodes.forEach((node, number) => node.parent >= 0 && this.nodes[node.parent].children.push(number));
     list.addEventListener("click", (event) => this.click(event));
     list.addEventListener("keydown", (event) => this.key(event));
   }
 
   // Numbers: of each node alone, and with those below.  `write` makes text of one, `share` a share for its colour.
-  show(alone, whole, write, share) {
+  show(alone: ArrayLike<number>, whole: ArrayLike<number>, write: Write, share: Share): void {
     Object.assign(this, { alone, whole, write, share });
     this.draw();
   }
 
-  shown(number) {
+  shown(number: number): number {
     const folded = !this.open.has(number) || !this.nodes[number]?.children.length;
     return folded ? this.whole[number] : this.alone[number];
   }
 
-  draw() {
-    const rows = [];
-    const add = (number, depth) => {
+  draw(): void {
+    const rows: HTMLElement[] = [];
+    const add = (number: number, depth: number) => {
       if (this.hides(number)) return;
       rows.push(this.row(number, depth));
       if (this.open.has(number)) this.nodes[number].children.forEach((child) => add(child, depth + 1));
@@ -44,10 +66,10 @@ class Tree {
     this.nodes.forEach((node, number) => node.parent < 0 && add(number, 0));
     const held = this.list.contains(document.activeElement);
     this.list.replaceChildren(...rows);
-    if (held) this.list.querySelector('[aria-selected="true"]')?.focus();
+    if (held) this.list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
   }
 
-  row(number, depth) {
+  private row(number: number, depth: number): HTMLElement {
     const node = this.nodes[number],
       value = this.shown(number);
     const row = element("li", undefined, {
@@ -58,8 +80,8 @@ class Tree {
       tabindex: number === this.chosen ? 0 : -1,
       title: node.title ?? node.label,
     });
-    if (node.children.some((child) => !this.hides(child))) row.setAttribute("aria-expanded", this.open.has(number));
-    row.style.setProperty("--depth", depth);
+    if (node.children.some((child) => !this.hides(child))) row.setAttribute("aria-expanded", String(this.open.has(number)));
+    row.style.setProperty("--depth", String(depth));
     const box = element("i");
     box.style.background = shade(this.share(value, number));
     row.classList.toggle("nothing", Math.abs(this.whole[number]) < 1e-9);
@@ -73,15 +95,16 @@ class Tree {
     return row;
   }
 
-  click(event) {
-    const row = event.target.closest("li");
+  private click(event: MouseEvent): void {
+    const target = event.target as HTMLElement,
+      row = target.closest("li");
     if (!row) return;
     const number = Number(row.dataset.node);
-    if (event.target.tagName === "B" && this.nodes[number].children.length) this.fold(number, this.open.has(number));
+    if (target.tagName === "B" && this.nodes[number].children.length) this.fold(number, this.open.has(number));
     else this.select(number);
   }
 
-  fold(number, folded) {
+  private fold(number: number, folded: boolean): void {
     if (folded) this.open.delete(number);
     else this.open.add(number);
     // What is selected never hides.
@@ -90,39 +113,42 @@ class Tree {
     this.onSelect();
   }
 
-  select(number) {
+  private select(number: number): void {
     this.chosen = number;
     this.onSelect();
-    this.list.querySelector(`[data-node="${number}"]`)?.focus({ preventScroll: false });
+    this.list.querySelector<HTMLElement>(`[data-node="${number}"]`)?.focus({ preventScroll: false });
   }
 
   // Selects a node, with all above it unfolded.
-  reveal(number) {
+  reveal(number: number): void {
     for (let up = this.nodes[number]?.parent; up >= 0; up = this.nodes[up].parent) this.open.add(up);
     this.chosen = number;
   }
 
-  scrollToChosen() {
-    this.list.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  scrollToChosen(): void {
+    this.list.querySelector<HTMLElement>('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }
 
-  unfoldBelow(number) {
+  private unfoldBelow(number: number): void {
     this.open.add(number);
     this.nodes[number].children.forEach((child) => this.unfoldBelow(child));
   }
 
-  key(event) {
-    const rows = [...this.list.children].map((row) => Number(row.dataset.node)),
+  private key(event: KeyboardEvent): void {
+    const rows = [...this.list.querySelectorAll("li")].map((row) => Number(row.dataset.node)),
       place = rows.indexOf(this.chosen),
       node = this.nodes[this.chosen],
-      open = node.children.length && this.open.has(this.chosen);
-    const moves = {
+      open = node.children.length > 0 && this.open.has(this.chosen);
+    const moves: Record<string, () => void> = {
       ArrowUp: () => this.select(rows[Math.max(place - 1, 0)]),
       ArrowDown: () => this.select(rows[Math.min(place + 1, rows.length - 1)]),
       Home: () => this.select(rows[0]),
       End: () => this.select(rows[rows.length - 1]),
       ArrowRight: () => (open ? this.select(rows[place + 1] ?? this.chosen) : this.fold(this.chosen, false)),
-      ArrowLeft: () => (open ? this.fold(this.chosen, true) : node.parent >= 0 && this.select(node.parent)),
+      ArrowLeft: () => {
+        if (open) this.fold(this.chosen, true);
+        else if (node.parent >= 0) this.select(node.parent);
+      },
       "*": () => (this.unfoldBelow(this.chosen), this.onSelect()),
     };
     if (event.ctrlKey || event.altKey || event.metaKey || !moves[event.key]) return;

@@ -1,0 +1,177 @@
+// From the page's text to arrays of numbers; a worker does this, so that the page answers while it reads.
+
+import { inflated } from "../shared/inflate";
+import { type Level, levelsOf } from "./levels";
+
+export interface ColumnHead {
+  name: string;
+  count: number;
+  planes: number;
+}
+
+// What the worker needs of the page's head.
+export interface Task {
+  text: string;
+  columns: ColumnHead[];
+  lanes: { count: number }[];
+  series: { count: number }[];
+  kinds: number;
+  begin: number;
+  end: number;
+  quantum: number;
+}
+
+export interface Series {
+  time: Float64Array;
+  value: Float64Array;
+}
+
+export interface Decoded {
+  levels: Level[];
+  // Of each entry of the finest level.
+  entries: Record<"tph" | "peer" | "partition" | "state", Uint32Array> & { cpu: Float64Array };
+  messages: Record<"sent" | "received", Float64Array> &
+    Record<"sender" | "receiver" | "tph", Uint32Array> & { bytes: Float64Array };
+  tphs: Record<"high" | "low" | "parent" | "loop", Uint32Array> & { counter: Float64Array };
+  series: Series[];
+}
+
+export async function decoded(task: Task): Promise<Decoded> {
+  const columns = new Columns(task.columns, await inflated(task.text));
+  const base = baseLevel(task, columns);
+  const levels = levelsOf(base, task.begin, task.end, task.quantum, task.kinds);
+  const entries = {
+    tph: columns.integers("tph"),
+    peer: columns.integers("peer"),
+    partition: columns.integers("partition"),
+    state: columns.integers("state"),
+    cpu: columns.numbers("cpu"),
+  };
+  return { levels, entries, messages: messages(task, columns), tphs: tphs(columns), series: series(task, columns) };
+}
+
+// All arrays, to hand them to the page without a copy.
+export function buffersOf(made: object, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
+  for (const value of Object.values(made)) {
+    if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
+    else if (value && typeof value === "object") buffersOf(value, found);
+  }
+  return found;
+}
+
+// Columns lie one after the other; of each value the lowest bytes of all come first, then the next ones.
+class Columns {
+  private places = new Map<string, ColumnHead & { offset: number }>();
+
+  constructor(
+    heads: ColumnHead[],
+    private bytes: Uint8Array,
+  ) {
+    let offset = 0;
+    for (const head of heads) {
+      this.places.set(head.name, { ...head, offset });
+      offset += head.count * head.planes;
+    }
+  }
+
+  // Numbers below 2 to the 32.
+  integers(name: string): Uint32Array {
+    return this.planes(name, 0, 4);
+  }
+
+  numbers(name: string): Float64Array {
+    const values = Float64Array.from(this.integers(name)),
+      high = this.planes(name, 4, 8);
+    if (this.places.get(name)!.planes > 4) for (let i = 0; i < values.length; i++) values[i] += high[i] * 2 ** 32;
+    return values;
+  }
+
+  // Numbers of both signs: 0, -1, 1, -2, … are 0, 1, 2, 3, ….
+  signed(name: string): Float64Array {
+    const values = this.numbers(name);
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i],
+        half = Math.floor(value / 2);
+      values[i] = value === 2 * half ? half : -half - 1;
+    }
+    return values;
+  }
+
+  private planes(name: string, low: number, high: number): Uint32Array {
+    const { count, planes, offset } = this.places.get(name)!;
+    const values = new Uint32Array(count);
+    for (let plane = low; plane < Math.min(planes, high); plane++) {
+      const from = offset + plane * count,
+        shift = 8 * (plane - low);
+      for (let i = 0; i < count; i++) values[i] |= this.bytes[from + i] << shift;
+    }
+    return values;
+  }
+}
+
+function baseLevel(task: Task, columns: Columns): Level {
+  const start = columns.signed("gap"),
+    length = columns.numbers("length"),
+    extra = columns.integers("extra");
+  const end = new Float64Array(start.length),
+    first = new Uint32Array(start.length + 1),
+    from = new Uint32Array(task.lanes.length + 1);
+  let entry = 0;
+  task.lanes.forEach((lane, index) => {
+    from[index] = entry;
+    for (let clock = task.begin, n = 0; n < lane.count; n++, entry++) {
+      start[entry] += clock;
+      clock = end[entry] = start[entry] + length[entry];
+      first[entry + 1] = first[entry] + 1 + extra[entry];
+    }
+  });
+  from[task.lanes.length] = entry;
+  const time = columns.signed("less"),
+    count = columns.integers("count");
+  for (let i = 0; i < entry; i++) {
+    for (let p = first[i]; p < first[i + 1]; p++) {
+      time[p] = length[i] - time[p];
+      count[p]++;
+    }
+  }
+  return { bin: task.quantum, start, end, first, from, kind: columns.integers("kind"), time, count };
+}
+
+function messages(task: Task, columns: Columns): Decoded["messages"] {
+  const sent = columns.signed("sent"),
+    received = columns.signed("took");
+  for (let i = 0, clock = task.begin; i < sent.length; i++) {
+    sent[i] = clock += sent[i];
+    received[i] += clock;
+  }
+  return {
+    sent,
+    received,
+    sender: columns.integers("sender"),
+    receiver: columns.integers("receiver"),
+    tph: columns.integers("message_tph"),
+    bytes: columns.numbers("bytes"),
+  };
+}
+
+function tphs(columns: Columns): Decoded["tphs"] {
+  return {
+    high: columns.integers("tph_high"),
+    low: columns.integers("tph_low"),
+    parent: columns.integers("tph_parent"),
+    loop: columns.integers("tph_loop"),
+    counter: columns.signed("tph_counter"),
+  };
+}
+
+function series(task: Task, columns: Columns): Series[] {
+  const gap = columns.numbers("series_gap"),
+    value = columns.numbers("series_value");
+  let next = 0;
+  return task.series.map(({ count }) => {
+    const time = gap.slice(next, next + count),
+      values = value.slice(next, (next += count));
+    for (let i = 0, clock = task.begin; i < count; i++) time[i] = clock += time[i];
+    return { time, value: values };
+  });
+}

@@ -1,0 +1,40 @@
+// The page: reads the trace, draws when something has changed, and turns keys and mouse into changes.
+
+import { byId } from "../shared/elements";
+import { forgetOverview } from "./axis";
+import { listen } from "./input";
+import { accounted, buildLayers, buildLegend, showNumbers } from "./legend";
+import { readModel } from "./model";
+import { buildHeading } from "./panel";
+import { Timeline } from "./timeline";
+import { xOf } from "./view";
+
+export async function start(): Promise<void> {
+  const model = await readModel(),
+    timeline = new Timeline(model),
+    { view } = timeline;
+  buildHeading(model);
+  buildLegend(model, view, () => {
+    forgetOverview();
+    timeline.changed();
+  });
+  buildLayers(model, view, timeline.arrange);
+  listen(timeline);
+  timeline.widenGutter();
+  new ResizeObserver(timeline.resize).observe(byId("rows"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", timeline.changed);
+  timeline.resize();
+  timeline.draw();
+  timeline.followLink();
+  showNumbers(model, view);
+  byId("loading").remove();
+  // For the console, and for tests.
+  const gantt = {
+    model,
+    view,
+    timeline,
+    xOf: (time: number) => xOf(view, time),
+    accounted: (begin: number, end: number) => accounted(model, begin, end),
+  };
+  Object.assign(globalThis, { gantt });
+}

@@ -1,0 +1,166 @@
+// The trace in memory: what the page's head says, and arrays of what happened.
+
+import { byId } from "../shared/elements";
+import type { ColumnHead, Decoded, Series, Task } from "./decode";
+import DecodeWorker from "./decode.worker?worker&inline";
+import type { Level } from "./levels";
+
+export type Category = "call" | "wait" | "routine";
+
+export interface Look {
+  colour: string;
+  ink: string;
+  hatch: number;
+}
+
+export interface Kind extends Look {
+  category: Category;
+  group: string;
+  label: string;
+  short: string;
+  module: string;
+  place: string;
+  reads: string;
+  defines: string;
+  tags: string;
+  tag: string;
+  reason: string;
+  call: string;
+}
+
+export interface Group extends Look {
+  id: string;
+  category: Category;
+  name: string;
+}
+
+export interface Row {
+  rank: number;
+  label: string;
+  group: string;
+  thread: string;
+  name: string;
+  where: string;
+  lanes: number[];
+  series: RowSeries[];
+}
+
+export interface RowSeries extends Series {
+  name: "memory" | "queues";
+  row: number;
+  count: number;
+  note: string;
+  peak: number;
+}
+
+export interface Mark {
+  row: number;
+  time: number;
+  text: string;
+}
+
+export interface Lane {
+  row: number;
+  nested: boolean;
+  count: number;
+}
+
+// What the page embeds: `pse/views/page/_data.py` writes it.
+interface Head {
+  title: string;
+  facts: string[];
+  notes: string[];
+  begin: number;
+  end: number;
+  quantum: number;
+  blocks: number;
+  rows: Row[];
+  lanes: Lane[];
+  kinds: Kind[];
+  groups: Group[];
+  nested: string;
+  lines: string;
+  partitions: number;
+  outside: [number, number][][];
+  loops: string[];
+  series: RowSeries[];
+  marks: Mark[];
+  columns: ColumnHead[];
+}
+
+export interface Tph {
+  number: string;
+  text: string;
+}
+
+export interface Model extends Head, Omit<Decoded["entries"], "cpu"> {
+  base: Level;
+  levels: Level[];
+  cpu: Float64Array;
+  messages: Decoded["messages"];
+  tphs: Tphs;
+  groupOf: Uint16Array; // of each kind the number of its group
+  stacked: boolean; // routines alone, without module calls
+}
+
+export async function readModel(): Promise<Model> {
+  const head: Head = JSON.parse(byId("head").textContent!);
+  const { levels, entries, messages, tphs, series } = await decode(head, byId("data").textContent!);
+  for (const row of head.rows) [row.lanes, row.series] = [[], []];
+  head.lanes.forEach((lane, number) => head.rows[lane.row].lanes.push(number));
+  head.series.forEach((one, number) => {
+    Object.assign(one, series[number], { peak: series[number].value.reduce((a, b) => Math.max(a, b), 0) });
+    head.rows[one.row].series.push(one);
+  });
+  const groups = new Map(head.groups.map((group, number) => [group.id, number]));
+  return Object.assign(head, entries, {
+    base: levels[0],
+    levels,
+    messages,
+    tphs: new Tphs(tphs, head.loops),
+    groupOf: Uint16Array.from(head.kinds, (kind) => groups.get(kind.group)!),
+    stacked: head.kinds.length > 0 && head.kinds.every((kind) => kind.category === "routine"),
+  });
+}
+
+function decode(head: Head, text: string): Promise<Decoded> {
+  const { columns, lanes, series, kinds, begin, end, quantum } = head;
+  const task: Task = { text, columns, lanes, series, kinds: kinds.length, begin, end, quantum };
+  const worker = new DecodeWorker();
+  return new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }: MessageEvent<{ made: Decoded; error?: string }>) => {
+      worker.terminate();
+      if (data.error) reject(data.error);
+      else resolve(data.made);
+    };
+    worker.onerror = (event) => reject(event.message);
+    worker.postMessage(task);
+  });
+}
+
+// Named when asked for: there may be as many as blocks.
+export class Tphs {
+  constructor(
+    private columns: Decoded["tphs"],
+    private loops: string[],
+  ) {}
+
+  get length(): number {
+    return this.columns.low.length;
+  }
+
+  // By its place from 1.  Numbers are beyond what a double holds exactly, so they are text.
+  at(place: number): Tph {
+    const { high, low } = this.columns;
+    const number = String((BigInt(high[place - 1]) << 32n) + BigInt(low[place - 1]));
+    return { number, text: this.named(place - 1) || (number === "1" ? "the program" : "") };
+  }
+
+  // As the program counts: from the outermost loop in.
+  private named(i: number): string {
+    const { loop, parent, counter } = this.columns;
+    const name = loop[i] && loop[i] <= this.loops.length ? this.loops[loop[i] - 1] || "round" : "";
+    const around = parent[i] && parent[i] - 1 < i ? this.named(parent[i] - 1) : "";
+    return [around, name && `${name} = ${counter[i]}`].filter(Boolean).join(", ");
+  }
+}

@@ -1,0 +1,140 @@
+// What a block, a series or a mark is, in words: for the tip and for what is selected.
+
+import { byId, element } from "../shared/elements";
+import { bytes, counted, duration, moment, percent } from "../shared/numbers";
+import { blocksIn } from "./levels";
+import type { Mark, Model, RowSeries } from "./model";
+import { lastBefore } from "./picture";
+import { styles } from "./styles";
+import { baseEntry, type Found, pixels, timeAt, type View } from "./view";
+
+export type Fact = [string, string];
+
+export function buildHeading(model: Model): void {
+  byId("name").textContent = model.title;
+  byId("facts").textContent = byId("facts").title = model.facts.join(" · ");
+  const notes = byId("notes"),
+    lines = model.notes;
+  notes.hidden = !lines.length;
+  if (!lines.length) return;
+  notes.classList.toggle("short", lines.length === 1);
+  notes.querySelector("summary")!.textContent =
+    lines.length === 1 ? lines[0] : `${lines[0]} (${lines.length - 1} more)`;
+  notes.querySelector("ul")!.replaceChildren(...lines.slice(1).map((line) => element("li", line)));
+}
+
+export function describe(model: Model, found: Found): HTMLElement {
+  const base = baseEntry(model, found);
+  return base >= 0 && blocksIn(model.base, base) === 1
+    ? describeBlock(model, base, found.row)
+    : describeMerged(model, found);
+}
+
+const STATES = ["", "it failed", "not finished: the trace ends here"];
+
+function describeBlock(model: Model, entry: number, rowNumber: number): HTMLElement {
+  const { base } = model,
+    kind = model.kinds[base.kind[base.first[entry]]],
+    row = model.rows[rowNumber];
+  const length = base.end[entry] - base.start[entry];
+  const facts: Fact[] = [
+    ["place", kind.place],
+    ["row", row.where],
+    ["TPH", tphText(model, model.tph[entry])],
+  ];
+  if (model.partition[entry] && model.partitions > 1)
+    facts.push(["partition", `${model.partition[entry] - 1}`]);
+  facts.push(["start", moment(base.start[entry], Math.max(1, length / 100))], ["duration", duration(length)]);
+  if (kind.category === "call" && model.state[entry] < 2)
+    facts.push(["CPU", length > 0 ? `${percent(model.cpu[entry] / length)} of it` : ""]);
+  if (kind.category === "wait") facts.push(["waits", kind.reason], ["call", kind.call], ["tag", kind.tag]);
+  if (model.peer[entry]) facts.push(["from rank", `${model.peer[entry] - 1}`]);
+  facts.push(["reads", kind.reads], ["defines", kind.defines], ["note", STATES[model.state[entry]]]);
+  return article(kind.label, kind.colour, facts);
+}
+
+function tphText(model: Model, number: number): string {
+  if (!number) return "";
+  const { number: name, text } = model.tphs.at(number);
+  return text ? `${text} (TPH ${name})` : name;
+}
+
+function describeMerged(model: Model, found: Found): HTMLElement {
+  const { level, entry } = found,
+    row = model.rows[found.row];
+  const length = level.end[entry] - level.start[entry];
+  const parts = Array.from({ length: level.first[entry + 1] - level.first[entry] }, (_, n) => {
+    const p = level.first[entry] + n;
+    return { kind: model.kinds[level.kind[p]], time: level.time[p], count: level.count[p] };
+  }).sort((a, b) => b.time - a.time);
+  const facts = parts
+    .slice(0, 8)
+    .map(({ kind, time, count }): Fact => [
+      kind.short,
+      [
+        counted(count, kind.category === "wait" ? "wait" : "call"),
+        duration(time),
+        percent(length ? time / length : 1),
+      ].join(", "),
+    ]);
+  if (parts.length > 8) facts.push(["others", counted(parts.length - 8, "kind")]);
+  facts.push(
+    ["row", row.where],
+    ["start", moment(level.start[entry], Math.max(1, length / 100))],
+    ["length", duration(length)],
+  );
+  const made = article(
+    `${counted(blocksIn(level, entry), "block")} drawn together`,
+    parts[0].kind.colour,
+    facts,
+  );
+  const finest = level === model.base;
+  made.append(
+    element("p", finest ? "The file holds them merged; see the note above." : "Zoom in to see each of them."),
+  );
+  return made;
+}
+
+export function describeSeries(model: Model, view: View, series: RowSeries, x: number): HTMLElement {
+  const time = timeAt(view, x),
+    at = lastBefore(series.time, time);
+  const shown = (value: number) =>
+    series.name === "memory" ? bytes(value) : counted(value, "entry", "entries");
+  return article(series.name === "memory" ? "memory held" : "queue depths, all queues", styles().soft, [
+    ["now", shown(at < 0 ? 0 : series.value[at])],
+    ["peak", shown(series.peak)],
+    ["row", model.rows[series.row].where],
+    ["time", moment(time, 1 / pixels(view))],
+    ["note", series.note],
+  ]);
+}
+
+export function describeMark(model: Model, mark: Mark): HTMLElement {
+  return article(mark.text, styles().ink, [
+    ["mark", "set by the program or a tool"],
+    ["row", model.rows[mark.row].where],
+    ["time", moment(mark.time, 1000)],
+  ]);
+}
+
+export function article(title: string, colour: string, facts: Fact[]): HTMLElement {
+  const made = element("div", undefined, { class: "block" }),
+    head = element("h4"),
+    swatch = element("i"),
+    list = element("dl");
+  swatch.style.setProperty("--swatch", colour);
+  head.append(swatch, title);
+  for (const [name, value] of facts) if (value) list.append(element("dt", name), element("dd", value));
+  made.append(head, list);
+  return made;
+}
+
+export function showTip(content: HTMLElement | null, x = 0, y = 0): void {
+  const tip = byId("tip");
+  tip.hidden = !content;
+  if (!content) return;
+  tip.replaceChildren(content);
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, x + 16 + width > innerWidth ? x - 12 - width : x + 16)}px`;
+  tip.style.top = `${Math.max(4, y + 18 + height > innerHeight ? y - 10 - height : y + 18)}px`;
+}

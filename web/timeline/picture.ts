@@ -1,0 +1,175 @@
+// The picture: rows and their blocks as pixels, then what lies over them.
+
+import { byId } from "../shared/elements";
+import { ticksOf } from "./axis";
+import { type Label, LanePainter, type Palette, paletteOf } from "./lanes";
+import { firstAfter } from "./levels";
+import type { Model } from "./model";
+import { drawOutlines } from "./outlines";
+import { drawLines, drawMarks } from "./overlays";
+import { NOTHING, packed, Raster } from "./raster";
+import { FONT, prepared, ratio, type Styles, styles } from "./styles";
+import { DIAGONAL } from "./textures";
+import { drawnLevel, type Place, type SeriesPlace, type View, visibleRows, xOf } from "./view";
+
+let raster: Raster | undefined;
+
+export function drawBlocks(model: Model, view: View, scroll: number): void {
+  const pen = prepared(byId<HTMLCanvasElement>("blocks"), view.width, view.height),
+    scale = ratio(),
+    look = styles();
+  const width = Math.round(view.width * scale),
+    height = Math.round(view.height * scale);
+  if (raster?.width !== width || raster.height !== height)
+    raster = new Raster(width, height, scale >= 1.5 ? 1 : 0);
+  const labels = paint(model, view, look, raster, scroll, scale);
+  raster.show(pen);
+  pen.translate(0, -scroll);
+  for (const label of labels) drawLabel(model, pen, label);
+  drawLines(model, view, pen, look);
+  drawOutlines(model, view, pen, look, scroll);
+  drawMarks(model, view, pen, look);
+}
+
+function paint(
+  model: Model,
+  view: View,
+  look: Styles,
+  raster: Raster,
+  scroll: number,
+  scale: number,
+): Label[] {
+  const [from, to] = visibleRows(view, scroll);
+  const toRaster = (y: number) => Math.round((y - scroll) * scale);
+  const row = { fill: packed(look.row), texture: null, ink: 0 };
+  raster.pixels.fill(packed(look.paper));
+  for (let index = from; index < to; index++) {
+    for (const lane of view.places[index].lanes) {
+      if (lane.nested) continue;
+      raster.fill(0, raster.width, toRaster(lane.y), toRaster(lane.y + lane.height), row, 0);
+    }
+    paintOutside(model, view, look, raster, view.places[index], index, toRaster, scale);
+  }
+  const line = packed(look.line);
+  for (const tick of ticksOf(view).at) {
+    const x = Math.round(xOf(view, tick) * scale);
+    raster.tint(x, x + 1, 0, raster.height, line, 0.6);
+  }
+  const painter = (palette: Palette) =>
+    new LanePainter(raster, model, palette, view.begin, raster.width / (view.end - view.begin), scale, scroll);
+  const all = painter(paletteOf(model, view, look, view.tph > 0));
+  paintLanes(model, view, all, from, to);
+  for (let index = from; index < to; index++)
+    for (const series of view.places[index].series) paintSeries(view, look, raster, series, toRaster, scale);
+  if (!view.tph) return all.labels;
+  const some = painter(paletteOf(model, view, look, false));
+  paintTph(model, view, some, from, to);
+  return some.labels;
+}
+
+function paintLanes(model: Model, view: View, painter: LanePainter, from: number, to: number): void {
+  const level = drawnLevel(model, view);
+  for (let index = from; index < to; index++) {
+    for (const lane of view.places[index].lanes) {
+      painter.turnTo(lane);
+      const last = level.from[lane.lane + 1];
+      for (let i = firstAfter(level, lane.lane, view.begin); i < last && level.start[i] < view.end; i++)
+        painter.add(level, i);
+      painter.finish();
+    }
+  }
+}
+
+// The chosen TPH only, at full strength.
+function paintTph(model: Model, view: View, painter: LanePainter, from: number, to: number): void {
+  const { base } = model;
+  for (let index = from; index < to; index++) {
+    for (const lane of view.places[index].lanes) {
+      painter.turnTo(lane);
+      const own = view.tphEntries[lane.lane];
+      for (let n = own.from; n < own.to; n++) {
+        const i = view.tphList[n];
+        if (base.end[i] >= view.begin && base.start[i] < view.end) painter.add(base, i);
+      }
+      painter.finish();
+    }
+  }
+}
+
+// The start and the end of a rank, outside of the program: hatched, under everything else.
+function paintOutside(
+  model: Model,
+  view: View,
+  look: Styles,
+  raster: Raster,
+  place: Place,
+  row: number,
+  toRaster: (y: number) => number,
+  scale: number,
+): void {
+  const lane = place.lanes[0],
+    hatched = { fill: NOTHING, texture: DIAGONAL, ink: packed(look.line) };
+  for (const [begin, end] of lane ? model.outside[row] : []) {
+    const edges = [xOf(view, begin), xOf(view, end)].map((x) => Math.round(x * scale));
+    raster.fill(edges[0], edges[1], toRaster(lane.y), toRaster(lane.y + lane.height), hatched, 0);
+  }
+}
+
+// Steps; where several lie in a pixel the greatest is drawn.
+function paintSeries(
+  view: View,
+  look: Styles,
+  raster: Raster,
+  { series, y, height }: SeriesPlace,
+  toRaster: (y: number) => number,
+  scale: number,
+): void {
+  const bar = { fill: packed(look.soft), texture: null, ink: 0 },
+    axis = { fill: packed(look.line), texture: null, ink: 0 },
+    bottom = toRaster(y + height);
+  let i = lastBefore(series.time, view.begin),
+    value = i < 0 ? 0 : series.value[i];
+  const perPixel = (view.end - view.begin) / raster.width;
+  for (let x = 0; x < raster.width; x++) {
+    let most = value;
+    for (; i + 1 < series.count && series.time[i + 1] < view.begin + (x + 1) * perPixel; i++)
+      most = Math.max(most, (value = series.value[i + 1]));
+    if (most) raster.fill(x, x + 1, toRaster(y + height * (1 - most / series.peak)), bottom, bar, 0);
+  }
+  raster.fill(0, raster.width, bottom, bottom + Math.round(scale), axis, 0);
+}
+
+// The last time that is not after another; -1: there is none.
+export function lastBefore(times: Float64Array, time: number): number {
+  let low = 0,
+    high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low - 1;
+}
+
+const widths = new Map<string, number>();
+
+function drawLabel(model: Model, pen: CanvasRenderingContext2D, { kind: number, left, right, lane }: Label): void {
+  const kind = model.kinds[number],
+    size = Math.min(12, lane.height - 2),
+    room = right - left - 9;
+  if (room < 14) return;
+  pen.font = `${size}px ${FONT}`;
+  pen.textBaseline = "middle";
+  let text = kind.label;
+  const key = `${size} ${text}`,
+    needed = widths.get(key) ?? pen.measureText(text).width;
+  widths.set(key, needed);
+  if (needed > room) text = text.slice(0, Math.floor((text.length * room) / needed) - 1) + "…";
+  if (text.length < 3 && kind.label.length > 2) return;
+  if (kind.hatch) {
+    pen.fillStyle = kind.colour;
+    pen.fillRect(left + 2, lane.y + 1, Math.min(needed, room) + 4, lane.height - 2);
+  }
+  pen.fillStyle = kind.ink;
+  pen.fillText(text, left + 4, lane.y + lane.height / 2 + 0.5);
+}

@@ -1,0 +1,17 @@
+// One script for each page (`--mode` says which), as a function that the page's frame calls: no modules, since a
+// page that is opened from a disk may load none.  PSE_PAGES is where bundles go: the package pse.views by default.
+import { defineConfig } from "vite";
+
+const FOLDERS: Record<string, string> = { timeline: "page", cube: "cube" };
+
+export default defineConfig(({ mode }) => ({
+  logLevel: "warn",
+  define: { "process.env.NODE_ENV": '"production"' },
+  worker: { format: "iife" },
+  build: {
+    outDir: `${process.env.PSE_PAGES ?? "../pse/views"}/${FOLDERS[mode]}/assets`,
+    emptyOutDir: false,
+    target: "es2022",
+    lib: { entry: `${mode}/main.ts`, formats: ["iife"], name: "page", fileName: () => `${FOLDERS[mode]}.js` },
+  },
+}));
