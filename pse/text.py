@@ -435,6 +435,32 @@ def exception_text(error: BaseException) -> str:
         return "(its text can't be made)"
 
 
+def damage_text(error: BaseException) -> str:
+    """Say what is wrong with a file, by what was raised when it was read as JSON or as NumPy's arrays.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+
+    Returns
+    -------
+    str
+        Its text, in words for those who never see the code that reads.
+
+    Examples
+    --------
+    >>> damage_text(KeyError("alpha"))
+    "'alpha' is missing"
+    """
+    words = exception_text(error)
+    if isinstance(error, KeyError):
+        return f"{words} is missing"
+    if isinstance(error, (TypeError, AttributeError)):
+        return "a value in it is of another kind than expected"
+    return "it has no array of NumPy" if "allow_pickle" in words else words
+
+
 def nearest_word(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Find the known word that is nearest to a misspelt one, whatever their cases; None if none is near.
 

@@ -12,6 +12,7 @@
 
 #include "engine.hpp"
 #include "monitoring/monitor_files.hpp"
+#include "monitoring/monitor_settings.hpp"
 #include "nodes/node_view.hpp"
 #include "python_errors.hpp"
 #include "reports/deadlock_text.hpp"

@@ -13,7 +13,7 @@ from pse._abi.coschedule import MMDS_METRICS, REPORT_DTYPE, RESOLUTION, Collecti
 from pse.coschedule._coschedule import Engine, MonitorSettings
 from pse.errors import UsageError, system_help
 from pse.files import draft_file
-from pse.text import did_you_mean
+from pse.text import damage_text, did_you_mean
 
 _BINS: Final = "bins"
 _OCTAVES: Final = 65
@@ -183,7 +183,7 @@ class Report:
             raise UsageError(f"there is no file {path}", help=system_help(error, path)) from None
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise UsageError(
-                f"{path} is not a report of a process: {error}",
+                f"{path} is not a report of a process: {damage_text(error)}",
                 help="name a file that a run with PSE_BCS_MMDS=FOLDER wrote into the folder",
             ) from None
 
@@ -198,7 +198,7 @@ def _report(table: NDArray[Any]) -> Report:
     """
     descr = [] if table.dtype.names is None else table.dtype.descr
     if descr[:-1] != REPORT_DTYPE.descr or descr[-1][0] != _BINS or len(table) < len(Measure) - 2:
-        raise ValueError(f"it has {table.dtype}")
+        raise ValueError("its rows are not those of a report")
     found: dict[Measure, dict[str, Distribution]] = {measure: {} for measure in Measure}
     resolution = max(1, table[_BINS].shape[1] // _OCTAVES).bit_length() - 1
     for row in table:

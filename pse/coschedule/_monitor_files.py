@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pse._abi.coschedule import SLICE_DTYPE
 from pse.coschedule._monitor import Report
 from pse.errors import UsageError
+from pse.text import damage_text
 
 
 def load_reports(folders: Path | Sequence[Path], communicator: int = 0) -> list[Report]:
@@ -125,11 +126,12 @@ def _of_node(folders: Path | Sequence[Path], communicator: int, node: int) -> "N
         slices: NDArray[Any] = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise UsageError(
-            f"{path} has no slices: {error}", help="the file is damaged or unfinished: record the run again"
+            f"{path} has no slices: {damage_text(error)}",
+            help="the file is damaged or unfinished: record the run again",
         ) from None
     if slices.dtype != SLICE_DTYPE:
         raise UsageError(
-            f"{path} has no slices: it has {slices.dtype}",
+            f"{path} has no slices: its rows are of another kind",
             help="name the folder of a run with PSE_BCS_EMDS; another pse may have written this one",
         )
     return slices

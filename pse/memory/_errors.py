@@ -32,7 +32,7 @@ class ArenaMemoryError(ArenaError, MemoryError):
 
 
 class ArenaSystemError(ArenaError, OSError):
-    """The system refused a call that the arena needs, or the file is no arena.
+    """The system refused a call that the arena needs, or the file is not an arena.
 
     Examples
     --------

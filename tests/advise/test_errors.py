@@ -28,7 +28,7 @@ def test_a_trace_of_a_killed_rank_is_refused(recorded: Record) -> None:
         advise(directory)
 
 
-def test_the_file_of_a_rank_that_is_missing(recorded: Record, pipeline: Path) -> None:
+def test_a_trace_that_lacks_the_file_of_a_rank_is_refused(recorded: Record, pipeline: Path) -> None:
     text = PIPELINE.replace("thread_A transfer", "thread_B transfer")
     directory = recorded(text, CALLS)
     (directory / "rank-00001.events").unlink()
@@ -36,7 +36,7 @@ def test_the_file_of_a_rank_that_is_missing(recorded: Record, pipeline: Path) ->
         advise(directory)
 
 
-def test_a_run_that_went_on_from_a_checkpoint(recorded: Record) -> None:
+def test_a_trace_of_a_resumed_run_is_refused(recorded: Record) -> None:
     text = PIPELINE.replace("  for k", "  thread_A compute(0) -> w\n  for k").replace(
         "-> y", "-> y  thread_A print(y)"
     )
@@ -47,19 +47,19 @@ def test_a_run_that_went_on_from_a_checkpoint(recorded: Record) -> None:
         advise(directory)
 
 
-def test_no_calls_at_all(recorded: Record) -> None:
+def test_advice_on_a_trace_without_calls_is_refused(recorded: Record) -> None:
     with pytest.raises(AdviceError, match="no module calls"):
         advise(recorded(PIPELINE, []))
 
 
-def test_one_call_site_only(recorded: Record) -> None:
+def test_a_single_call_site_stays_on_its_thread(recorded: Record) -> None:
     text = 'coven 1\nimport "stages.py" { compute }\nprogram p {\n  for k in 0 .. 4 { compute(k) -> x }\n}\n'
     advice = advise(recorded(text, [(0, 0.25, 0.25)] * 4))
     assert not advice.proposal
     assert "all of its work (compute) has to stay on one thread" in advice.reasons[0]
 
 
-def test_a_program_that_is_gone(pipeline: Path, tmp_path: Path) -> None:
+def test_a_program_that_is_gone_is_asked_for_by_name(pipeline: Path, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere"
     moved.mkdir()
     shutil.copy(tmp_path / "stages.py", moved)
@@ -70,14 +70,14 @@ def test_a_program_that_is_gone(pipeline: Path, tmp_path: Path) -> None:
     assert advise(pipeline, program=str(moved / "renamed.coven")).proposal
 
 
-def test_a_program_that_changed_and_has_no_copy(pipeline: Path, tmp_path: Path) -> None:
+def test_a_changed_program_without_a_copy_is_refused(pipeline: Path, tmp_path: Path) -> None:
     path = tmp_path / "program.coven"
     path.write_text(path.read_text() + "// more\n")
     with pytest.raises(AdviceError, match="not the program that ran"):
         advise(pipeline)
 
 
-def test_modules_that_are_gone(pipeline: Path, tmp_path: Path) -> None:
+def test_advice_on_a_program_whose_modules_are_gone_is_refused(pipeline: Path, tmp_path: Path) -> None:
     (tmp_path / "stages.py").unlink()
     with pytest.raises(AdviceError, match="does not pass `pse check`"):
         advise(pipeline)
@@ -119,7 +119,7 @@ def test_links_are_rates_or_factors(words: str, factor: float | None) -> None:
     assert parse_whatif(link=words).link == words
 
 
-def test_a_program_seen_from_elsewhere(
+def test_a_program_is_found_beside_its_trace_from_any_directory(
     pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     definitions = trace.read_definitions(pipeline)

@@ -252,7 +252,7 @@ def test_moments_are_told_as_people_do(pipeline, text, expected):
         ("3", "3 is after the end of the run, which took 0.000010 s"),
     ],
 )
-def test_moments_that_are_none(pipeline, text, message):
+def test_a_text_that_is_not_a_moment_of_the_run_is_refused(pipeline, text, message):
     with pytest.raises(trace.TraceError, match=message) as raised:
         parse_time(pipeline, text)
     assert raised.value.help.startswith(("write seconds since", "write a time up to 0.000010 s, a share"))

@@ -270,7 +270,7 @@ def test_plain_output_is_a_table(warm_command):
         assert word in done.stdout
 
 
-def test_list_names_all(pse):
+def test_the_list_names_all_benches(pse):
     done = pse("bench", "--list")
     assert done.code == 0
     assert [line.split()[0] for line in done.out.splitlines()] == [subject.name for subject in SUBJECTS]

@@ -41,7 +41,7 @@ def test_its_program_is_canonical_and_runs(project, pse):
         ("a-b", "use letters, digits and underscores"),
     ],
 )
-def test_projects_that_cannot_be(tmp_path, monkeypatch, name, said):
+def test_a_project_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch, name, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     result = CliRunner().invoke(main, ["new", name])

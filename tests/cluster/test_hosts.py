@@ -50,7 +50,7 @@ def test_a_host_file_with_counts_is_understood_by_open_mpi_too(tmp_path, lines, 
     assert line[1:3] == [word.replace("FILE", str(file)) for word in words]
 
 
-def test_here_nothing_is_spread():
+def test_ranks_without_hosts_stay_on_this_machine():
     assert spread_ranks(Hosts(), THREADS, 2) == Hosts()
 
 

@@ -44,7 +44,7 @@ def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks):
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_a_failure_is_told(mpiexec, case):
+def test_what_a_rank_does_wrong_is_told(mpiexec, case):
     ended = mpiexec(
         3, PROGRAMS / "wrong.py", case, "1" if case in ("truncated", "sizes", "abandoned") else "0"
     )

@@ -72,6 +72,9 @@ def test_a_file_that_is_no_report_is_refused(tmp_path):
         (tmp_path / "cut.npy").write_bytes(whole[:length])
         with pytest.raises(UsageError, match=r"cut\.npy is not a report of a process"):
             bcs.Report.load(tmp_path / "cut.npy")
+    (tmp_path / "words.npy").write_text("not numbers")
+    with pytest.raises(UsageError, match="is not a report of a process: it has no array of NumPy"):
+        bcs.Report.load(tmp_path / "words.npy")
     with pytest.raises(UsageError, match="there is no file"):
         bcs.Report.load(tmp_path / "absent.npz")
 

@@ -52,7 +52,7 @@ def test_random_programs_have_the_same_schedule_each_time(mpiexec, mode, program
 
 
 @pytest.mark.parametrize("case", [*FAILURES, "deadlock:strict", "left:strict"])
-def test_a_failure_is_told(mpiexec, case):
+def test_what_a_rank_does_wrong_is_told_on_several_nodes(mpiexec, case):
     ended = mpiexec(3, PROGRAMS / "wrong.py", case, "1" if case == "truncated" else "0", env=TWO_NODES)
     assert FAILURES[case.partition(":")[0]] in ended.out, ended.err
 

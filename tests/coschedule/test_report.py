@@ -45,7 +45,7 @@ def test_one_rank_and_some_slices_can_be_asked_for(pse, folder):
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg"])
-def test_slices_are_drawn(pse, folder, name):
+def test_report_draws_slices_into_a_file(pse, folder, name):
     assert pse("bcs", "report", folder, "-o", folder / name, "--metric", "bpts").code == 0
     assert (folder / name).stat().st_size > 1000
 

@@ -58,7 +58,7 @@ def failures(module: ModuleType, known: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_examples_hold(room, known):
+def test_examples_of_docstrings_print_what_they_show(room, known):
     said = [text for name in ROOMS[room] for text in failures(importlib.import_module(name), known)]
     assert not said, "\n".join(said)
 

@@ -141,7 +141,7 @@ def test_compute_times_follow_from_load_and_predicted_communication(two):
     assert (cycles["barrier"][names == "halo"] > 0).all()
 
 
-def test_cycles_follow_each_other(two):
+def test_a_cycle_begins_after_the_one_before_has_ended(two):
     own = two.cycles[(two.cycles["application"] == 4 - 1) & (two.cycles["rank"] == 0)]
     lasted = own["compute"] + own["communication"] + own["barrier"]
     assert (np.diff(own["start"]) >= lasted[:-1] - 1e-7).all()

@@ -220,7 +220,9 @@ def damage(**fields):
         (damage(mode="cubic"), "is damaged: .*cubic"),
         (damage(segments=[]), "is damaged"),
         (damage(segments=[{"begin": 0, "alpha": "x", "beta": 1}]), "is damaged"),
-        (damage(table=[{"size": 1}]), "is damaged"),
+        (damage(table=[{"size": 1}]), "is damaged: a value in it is of another kind than expected"),
+        (damage(alpha=None), "is damaged: a value in it"),
+        (damage().replace('"alpha"', '"alfa"'), "is damaged: 'alpha' is missing"),
         (damage()[:80], "is not a communication model"),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_mistake_in_a_module_file_is_quoted(folder):
     ],
 )
 @pytest.mark.parametrize("command", ["check", "fmt"])
-def test_what_is_no_program(folder, command, name, content, code, said):
+def test_a_file_that_is_not_a_program_is_told_and_left_as_it_is(folder, command, name, content, code, said):
     (folder / name).write_bytes(content)
     found, output = pse(command, name)
     assert found == code
@@ -205,7 +205,7 @@ def test_functions_that_are_not_there_are_found_without_running_any(folder, chan
     ("where", "code", "words"),
     [(">&-", 0, ""), (">&- 2>&- <&-", 0, ""), ("> /dev/full", 3, "output can't be written: No space left")],
 )
-def test_standard_output_that_is_closed_or_full(folder, where, code, words):
+def test_a_closed_or_full_standard_output_is_told_without_a_traceback(folder, where, code, words):
     command = f"{sys.executable} -m pse check good.coven {where}"
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert ended.returncode == code
@@ -214,7 +214,7 @@ def test_standard_output_that_is_closed_or_full(folder, where, code, words):
     assert "Traceback" not in ended.stderr
 
 
-def test_a_directory_that_is_gone(folder, tmp_path_factory, monkeypatch):
+def test_a_current_directory_that_is_gone_is_told(folder, tmp_path_factory, monkeypatch):
     gone = tmp_path_factory.mktemp("gone")
     monkeypatch.chdir(gone)
     gone.rmdir()

@@ -68,7 +68,7 @@ def test_every_page_says_what_to_do(code):
 
 
 @pytest.mark.parametrize("code", ENTRIES)
-def test_example_produces_its_code(code, finder, tmp_path):
+def test_the_example_of_a_code_produces_it(code, finder, tmp_path):
     found = diagnose(code, finder, tmp_path)
     assert code in [diagnostic.code for diagnostic in found]
     words = {(d.message, d.help) for d in found if d.code == code}

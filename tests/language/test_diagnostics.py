@@ -42,7 +42,7 @@ def test_text_shows_both_places_and_the_fix(finder):
     assert render_diagnostics(mismatch(finder), {"programs/p.coven": PROGRAM}) == PRINTED
 
 
-def test_json_has_the_same(finder):
+def test_json_says_what_the_text_says(finder):
     data = to_json(mismatch(finder))
     assert (data["errors"], data["warnings"]) == (1, 0)
     (diagnostic,) = data["diagnostics"]

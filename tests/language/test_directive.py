@@ -14,7 +14,7 @@ def read(text):
     return found
 
 
-def test_a_directive_of_the_manual():
+def test_a_directive_of_the_manual_is_read():
     signature = read("step(in f64 u[nx+2, ny+2], out f64 v[nx+2, ny+2], out f64 residual)")
     assert signature.name == "step"
     assert signature.dimensions == ("nx", "ny")

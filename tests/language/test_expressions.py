@@ -102,7 +102,7 @@ def test_written_and_read_again_is_the_same(text):
 
 
 @given(EXPRESSIONS)
-def test_evaluation_is_total(text):
+def test_any_expression_has_a_value_or_an_evaluation_error(text):
     value = None
     with contextlib.suppress(EvaluationError):  # Anything else would be a crash.
         value = evaluate(expression(text), {"N": 7, "M": 0, "procs": 2})

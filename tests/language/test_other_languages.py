@@ -359,7 +359,7 @@ IN_A_PROGRAM = [
         "programs have no lists and no indices: pass the array to a module, which works on its elements",
         "print(1)",
     ),
-    ("3 + 4", "a value alone is no statement:  print(3 + 4)", "print(3 + 4)"),
+    ("3 + 4", "a value alone is not a statement:  print(3 + 4)", "print(3 + 4)"),
     (
         "var i64 x = 1\nx == 3\nprint(x)",
         "a value is assigned by `=`:  x = 3",

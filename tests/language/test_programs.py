@@ -21,7 +21,7 @@ SAMPLES = ("fft2d", "heat", "nbody")
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_program_has_its_diagnostics(path, finder):
+def test_a_malformed_program_has_the_diagnostics_it_names(path, finder):
     text = path.read_text()
     expected, values = expected_in(text), values_in(text, mended=False)
     result = check_program(text, path.name, modules=finder)

@@ -120,7 +120,7 @@ def test_a_program_that_cannot_be_read_is_refused_with_the_reason(tmp_path):
         read_program("a\0b")
 
 
-def test_bytes_that_are_no_text():
+def test_bytes_that_are_not_text_are_refused():
     assert decode(b"\xef\xbb\xbfcoven 1\r\n", "p") == ("coven 1\r\n", ())
     (wrong,) = decode("coven 1\n// é ".encode() + b"\xe9", "p").diagnostics
     assert (wrong.code, wrong.span.line, wrong.span.column) == ("E0014", 2, 6)

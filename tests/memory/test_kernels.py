@@ -71,7 +71,7 @@ def test_transposes_too_large_for_the_caches_are_exact(shape, dtype):
         assert array.tobytes() == source.T.tobytes()
 
 
-def test_a_batch_of_transposes():
+def test_transposes_of_a_batch_copy_what_numpy_shows():
     source = np.arange(7 * 300 * 200, dtype="c16").reshape(7, 300, 200)
     for axes in [(0, 2, 1), (2, 0, 1), (1, 2, 0), (2, 1, 0), (1, 0, 2)]:
         array = np.zeros([source.shape[axis] for axis in axes], "c16")
@@ -79,7 +79,7 @@ def test_a_batch_of_transposes():
         np.testing.assert_array_equal(array, source.transpose(axes))
 
 
-def test_eight_axes_in_reverse():
+def test_eight_axes_are_copied_in_reverse():
     source = np.arange(2 * 3 * 2 * 3 * 2 * 3 * 2 * 3).reshape((2, 3) * 4)
     array = np.zeros((3, 2) * 4, int)
     strided_copy(array, source.T)

@@ -270,7 +270,7 @@ end function
         (" bind(C)", "c_double", "'a", "f.f90:7:"),
     ],
 )
-def test_fortran_that_does_not_fit(write, bind, real, code, expected):
+def test_fortran_that_does_not_fit_its_directive_is_refused(write, bind, real, code, expected):
     subprocess_or_skip("gfortran")
     assert expected in failure(write, "f.f90", FORTRAN.format(bind=bind, real=real, code=code)).message
 
@@ -300,12 +300,12 @@ def test_a_wrong_cc_is_named(write, monkeypatch):
     assert "CC=no-such-compiler can't be found" in error.message
 
 
-def test_a_compiler_that_says_nothing(write, monkeypatch):
+def test_a_compiler_that_fails_without_a_word_is_named(write, monkeypatch):
     monkeypatch.setenv("CC", "false")
     assert "compiler printed nothing and ended with exit code 1" in failure(write, "twice.c", DOUBLE).message
 
 
-def test_a_compiler_that_is_killed(write, monkeypatch, tmp_path):
+def test_a_killed_compiler_is_told_with_its_signal(write, monkeypatch, tmp_path):
     (tmp_path / "dying").write_text("#!/bin/sh\nkill -9 $$\n")
     (tmp_path / "dying").chmod(0o755)
     monkeypatch.setenv("CC", str(tmp_path / "dying"))

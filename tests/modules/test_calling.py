@@ -124,7 +124,7 @@ def test_a_wrong_shape_shows_the_extents_it_comes_from():
         ([np.zeros(3), np.zeros((3, 1))], "`in f64 y[n]` has 1 axes, got an array [3, 1]"),
     ],
 )
-def test_inputs_that_do_not_fit(inputs, message):
+def test_inputs_that_do_not_fit_are_refused(inputs, message):
     assert message in wrong("f(in f64 x[n], in f64 y[n])", lambda x, y: None, *inputs).message
 
 
@@ -189,7 +189,7 @@ def test_frames_of_libraries_are_cut(failing):
     assert caught.value.traceback.count("File ") == 1
 
 
-def test_leaving_is_a_failure(failing):
+def test_a_module_that_calls_exit_has_failed(failing):
     with pytest.raises(ModuleError, match=r"module `leaving` \(failing.py:15\) called sys.exit\(\): 3"):
         call_python(failing("leaving"), [])
 

@@ -142,7 +142,7 @@ def test_a_module_in_a_file_without_permission_is_refused_with_the_reason(write,
         ("f.py", "#@ coven module f(in i64 n)\ndef f(*, n): 0", "too many positional arguments"),
     ],
 )
-def test_directives_that_are_wrong(write, name, text, message):
+def test_a_wrong_directive_is_told_in_one_message(write, name, text, message):
     assert message in only_message(find(write(name, text)))
 
 

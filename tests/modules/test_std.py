@@ -30,7 +30,7 @@ def std():
     return load_standard
 
 
-def test_every_directive_is_understood():
+def test_every_directive_of_the_standard_library_is_read():
     assert len(standard_file().signatures) == len(DIRECTIVES.splitlines())
     names = {signature.name for signature in standard_file().signatures}
     assert names > STRUCTURAL
@@ -245,7 +245,7 @@ def test_the_samples_are_real_pictures():
         ("objects", "a.npy can't be read"),
     ],
 )
-def test_directories_that_cannot_be_used(pictures, monkeypatch, where, message):
+def test_a_directory_that_cannot_be_used_is_named(pictures, monkeypatch, where, message):
     pytest.importorskip("PIL.Image")
     monkeypatch.chdir(pictures)
     for folder in ("empty", "cube", "broken", "objects"):

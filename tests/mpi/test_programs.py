@@ -104,7 +104,7 @@ def test_one_rank_is_enough(mpiexec, here, nothing_left_behind):
 
 @pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("place", PLACES)
-def test_random_programs_as_processes(pse, here, place, examples):
+def test_random_programs_run_the_same_as_processes(pse, here, place, examples):
     """Nothing that belongs to one process alone reaches another: threads would not notice."""
 
     @settings(

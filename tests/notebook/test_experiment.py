@@ -241,7 +241,7 @@ def scaling():
     return make_frame(sweep, runs, "heat.coven")
 
 
-def test_a_row_for_each_point(scaling):
+def test_the_frame_has_a_row_for_each_point(scaling):
     assert isinstance(scaling, pd.DataFrame)
     assert list(scaling["procs"]) == [1, 1, 2, 2, 4, 4]
     assert (scaling["low"] <= scaling["median"]).all()
@@ -261,7 +261,7 @@ def test_a_figure_may_have_the_name_of_a_column():
     assert (row["seconds"], row["figure seconds"]) == (1.5, 9.0)
 
 
-def test_pictures_of_speedup_and_efficiency(scaling):
+def test_speedup_and_efficiency_are_drawn_beside_the_ideal(scaling):
     for draw, ideal in ((scaling.draw_speedup, [1, 2, 4]), (scaling.draw_efficiency, [1, 1, 1])):
         axes = draw().axes[0]
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -422,7 +422,7 @@ def test_parameters_with_the_names_of_columns():
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_cant_be_written_to(folder):
+def test_a_directory_that_takes_no_runs_is_named(folder):
     folder.chmod(0o555)
     with pytest.raises(NotebookError, match="runs can't be saved in"):
         pse.experiment("squares.coven")

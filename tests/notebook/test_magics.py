@@ -164,7 +164,7 @@ def test_progress_gives_way_to_one_line(shown):
 
 
 @pytest.mark.mpi
-def test_no_mpi_in_the_kernel(shown):
+def test_the_kernel_loads_no_mpi(shown):
     assert texts(shown[14]) == "False"
 
 

@@ -20,7 +20,7 @@ def test_the_folder_has_at_least_three_notebooks():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_no_output_is_kept(path):
+def test_notebooks_are_kept_without_output(path):
     cells = json.loads(path.read_text())["cells"]
     assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
 

@@ -198,13 +198,13 @@ def test_what_is_asked_for_wrongly_is_refused_before_anything_starts(folder, arg
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cant_be_written_to(folder):
+def test_a_folder_that_takes_no_program_is_named(folder):
     folder.chmod(0o555)
     with pytest.raises(NotebookError, match=r"the program can't be written to cell-x\.coven in"):
         pse.run("coven 1\nprogram x { thread_A print(1) }\n")
 
 
-def test_a_program_that_cant_be_written(folder):
+def test_a_directory_in_the_programs_place_is_named(folder):
     (folder / "cell-x.coven").mkdir()
     with pytest.raises(NotebookError, match=r"the program can't be written to cell-x\.coven in .*: Is a dir"):
         pse.run("coven 1\nprogram x { thread_A print(1) }\n")

@@ -84,7 +84,7 @@ def test_a_slot_says_what_its_rank_does():
     )
 
 
-def test_statistics_begin_at_nothing():
+def test_statistics_of_a_new_board_are_zero():
     board = Board.create(2, 3, 1, 1)
     assert all(set(board.statistics(rank, site)) == {0} for rank in range(2) for site in range(3))
 

@@ -33,7 +33,7 @@ def test_what_every_does_not_mean_is_named(text):
         Every.parse(text)
 
 
-def test_rounds_are_counted():
+def test_every_tenth_round_is_saved():
     met, saved = saves(Schedule(Every(10, None), 0, 0.0), range(1, 35))
     assert saved == [10, 20, 30]
     assert met == [1, 3, 7, 10, 15, 20, 25, 30]  # About every 5 s: a stop may have to wait for a meeting.

@@ -63,7 +63,7 @@ def dealt(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "same"), [("lists", lambda i: i % 3), ("owners", lambda i: i * 5 % 3)])
-def test_both_forms_are_understood(dealt, name, same):
+def test_owners_and_lists_both_deal_out_indices(dealt, name, same):
     assert dealt(name, 20) == [[i for i in range(20) if same(i) == part] for part in range(3)]
 
 

@@ -220,13 +220,13 @@ def fortran(mpi, tmp_path):
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_a_fortran_program_through_the_interface_to_c(count, fortran, stacked_program, ranks):
+def test_a_fortran_program_is_counted_through_the_interface_to_c(count, fortran, stacked_program, ranks):
     finished = stacked_program(ranks, count, fortran(FORTRAN))
     assert counted(finished) == {"versions": ranks}
     assert finished.out.split() == ["T"] * ranks
 
 
-def test_a_fortran_program_through_mpif_h(mpi, count, fortran, stacked_program):
+def test_a_fortran_program_is_counted_through_mpif_h(mpi, count, fortran, stacked_program):
     library = next(mpi.path.parent.glob("libmpi*fort*.so"), None)
     if library is None:
         pytest.skip(f"{mpi.path} comes without a Fortran interface")

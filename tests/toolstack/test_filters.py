@@ -111,7 +111,7 @@ def seen(finished, name="watch"):
     ],
     ids=", ".join,
 )
-def test_what_a_filtered_layer_sees(watch, stacked, filters, expected):
+def test_a_filtered_layer_sees_what_its_filters_leave(watch, stacked, filters, expected):
     configuration = "\n  ".join([f"module {watch()}", *filters])
     assert seen(stacked(1, configuration, "-c", PROGRAM)) == expected
 

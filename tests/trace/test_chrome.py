@@ -245,7 +245,7 @@ def test_what_selects_nothing_writes_nothing(small_trace, tmp_path, pse, form):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_directory_that_is_no_trace(tmp_path, pse):
+def test_a_directory_without_a_trace_is_refused(tmp_path, pse):
     done = pse("export", tmp_path, "--to", "chrome", "-o", tmp_path / "out.json")
     assert done.exit_code == 2
     assert "is not a trace" in done.stderr

@@ -16,18 +16,18 @@ SCALAR = st.one_of(
 
 @given(parameters=st.dictionaries(TEXT, SCALAR), environment=st.dictionaries(TEXT, st.lists(SCALAR)))
 @settings(max_examples=50, deadline=None)
-def test_definitions_come_back(parameters, environment):
+def test_definitions_are_read_as_they_were_written(parameters, environment):
     written = small_definitions(parameters=parameters, environment=environment)
     assert trace.Definitions.from_json(written.to_json()) == written
 
 
-def test_they_are_written_in_one_step(tmp_path):
+def test_definitions_are_written_in_one_step(tmp_path):
     trace.write_definitions(tmp_path, small_definitions())
     assert [path.name for path in tmp_path.iterdir()] == ["definitions.json"]
     assert trace.read_definitions(tmp_path) == small_definitions()
 
 
-def test_a_directory_that_is_not_there(tmp_path):
+def test_a_directory_that_is_not_there_is_named(tmp_path):
     with pytest.raises(trace.TraceError, match=r"definitions.json can't be written: No such file"):
         trace.write_definitions(tmp_path / "nowhere", small_definitions())
 

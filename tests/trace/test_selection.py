@@ -40,7 +40,7 @@ def test_words_become_a_selection():
         ({"end": float("nan")}, "not at nan"),
     ],
 )
-def test_nonsense_is_refused(words, message):
+def test_words_that_select_nothing_possible_are_refused(words, message):
     with pytest.raises(trace.TraceError, match=message):
         Selection.parse(**words)
 
@@ -55,7 +55,7 @@ def test_nonsense_is_refused(words, message):
         ({"rank": ["0,2"]}, (0, 2)),
     ],
 )
-def test_ranks_that_are_left(read, words, ranks):
+def test_a_selection_leaves_the_ranks_it_names(read, words, ranks):
     assert Selection.parse(**words).ranks_of(read) == ranks
 
 
@@ -105,7 +105,7 @@ def test_without_definitions_only_ranks_can_be_selected(small_trace):
         ({"begin": 0.5e-6, "end": 0.8e-6}, "memory", 0),
     ],
 )
-def test_rows_that_are_left(read, words, name, left):
+def test_a_selection_leaves_the_rows_it_names(read, words, name, left):
     table = getattr(read, name)()
     assert len(Selection.parse(**words).of(read, table)) == left
 

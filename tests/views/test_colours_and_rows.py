@@ -34,7 +34,7 @@ def distance(one, other):
 
 
 @pytest.mark.parametrize("colours", [list(FAMILIES.values()), list(views.wait_colours().values())])
-def test_colours_differ(colours):
+def test_any_two_colours_differ_visibly(colours):
     assert all(distance(*two) > 8 for two in itertools.combinations(colours, 2))
 
 

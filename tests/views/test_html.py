@@ -281,7 +281,7 @@ def test_a_link_says_which_block_to_look_at(page: Page) -> None:
     assert "32 ms" in page.find("#selected").text.replace("32.0", "32")
 
 
-def test_needs_no_network(page: Page) -> None:
+def test_the_page_needs_no_network(page: Page) -> None:
     assert (
         page.js(
             "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith('data:'))"
@@ -345,7 +345,7 @@ def test_dragging_moves_and_drags_a_range(page: Page) -> None:
     assert page.window() == pytest.approx((100, 200), abs=1)
 
 
-def test_keys_move_the_window(page: Page) -> None:
+def test_plus_minus_and_arrows_move_the_window(page: Page) -> None:
     page.type("+", "+")
     begin, end = page.window()
     assert end - begin == pytest.approx(290 * 0.49)

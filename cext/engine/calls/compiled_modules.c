@@ -159,7 +159,7 @@ int pse_engine_complete_compiled(pse_engine *s, pse_context *context, const pse_
     return PROGRESS_RAN;
 }
 
-/* Whether this process is one that a module has forked: it is no rank, and must not go on as one. */
+/* Whether this process is one that a module has forked: it is not a rank, and must not go on as one. */
 static volatile bool forked;
 
 static void note_fork(void)

@@ -23,6 +23,7 @@ from pse.analysis.cube._cube import CAUSE_OF_WAIT_DTYPE, INSTANCE_DTYPE, CallPat
 from pse.analysis.cube._metrics import BY_NAME, METRICS
 from pse.errors import UsageError
 from pse.files import draft_file, explained, require_directory
+from pse.text import damage_text
 
 FORMAT, VERSION = "pse-cube", 1
 _HEAD, _METRIC, _LONGEST, _CAUSES = "cube", "metric.", "longest", "causes"
@@ -102,7 +103,9 @@ def read_cube(path: str | os.PathLike[str]) -> Cube:
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror or error}", help=_HELP) from error
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path} is not a cube, or it is damaged: {error}", help=_HELP) from error
+        raise UsageError(
+            f"{path} is not a cube, or it is damaged: {damage_text(error)}", help=_HELP
+        ) from error
 
 
 _HELP = "write one with: pse analyze DIR -o CUBE.npz"
@@ -121,7 +124,7 @@ def _decoded(arrays: Any) -> Cube:
             raise ValueError(f"call path {number} has the parent {path.parent}")
     for name, table in values.items():
         if table.dtype != np.float64 or table.shape != (len(paths), len(locations)):
-            raise ValueError(f"{name} is {table.dtype} {table.shape}")
+            raise ValueError(f"{name} has not {len(paths)} call paths and {len(locations)} locations")
     longest = _known(arrays, _LONGEST, INSTANCE_DTYPE, head["metrics"])
     causes = _known(arrays, _CAUSES, CAUSE_OF_WAIT_DTYPE, head["metrics"])
     if (causes["cause"] >= len(paths)).any() or (causes["location"] >= len(locations)).any():
@@ -134,7 +137,7 @@ def _known(arrays: Any, name: str, dtype: Any, names: list[str]) -> Any:
     """Rows of metrics that this pse knows, with its numbers of them; none in files without such rows."""
     rows = arrays[name] if name in arrays else np.empty(0, dtype)
     if rows.dtype != dtype:
-        raise ValueError(f"{name} is {rows.dtype}")
+        raise ValueError(f"the rows of {name} are of another kind")
     known = {metric.name: number for number, metric in enumerate(METRICS)}
     numbers = np.array([known.get(name, -1) for name in names], "<i8")
     rows = rows[numbers[rows["metric"]] >= 0]

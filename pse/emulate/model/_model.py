@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pse.emulate.model._loggp import LogGPParameter
 from pse.errors import UsageError, system_help
 from pse.files import require_directory, write_file
+from pse.text import damage_text
 
 VERSION: Final = 1
 FORMAT: Final = "pse communication model"
@@ -306,7 +307,7 @@ class Model:
         try:
             return _from_fields(cls, data)
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{source} is damaged: {error!r}", help=_FIT_AGAIN) from None
+            raise ModelError(f"{source} is damaged: {damage_text(error)}", help=_FIT_AGAIN) from None
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the model to a JSON file, and give its path; raise UsageError where that isn't possible."""

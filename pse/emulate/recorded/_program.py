@@ -19,6 +19,7 @@ from pse._abi.emulate import STEP_DTYPE, StepKind
 from pse.emulate.patterns._cycle import PatternError, Step
 from pse.errors import system_help
 from pse.files import draft_file, explained, require_directory
+from pse.text import damage_text
 
 FORMAT = "pse recorded program"
 VERSION = 2
@@ -117,7 +118,7 @@ def load_program(path: str) -> RecordedProgram:
     except (BadZipFile, CompressionError, EOFError):
         raise PatternError(f"the recorded program {path} is damaged", help=_AGAIN) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise PatternError(f"{path} is not a recorded program: {error}", help=_AGAIN) from None
+        raise PatternError(f"{path} is not a recorded program: {damage_text(error)}", help=_AGAIN) from None
 
 
 def _steps_of(rows: NDArray[np.void]) -> tuple[Step, ...]:

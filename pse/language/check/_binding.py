@@ -256,7 +256,7 @@ def read_value(text: str, element: Element) -> Value | None:
     Returns
     -------
     Value or None
-        None if the text is no value of this type (also if it is out of the type's range, or not finite).
+        None if the text is not a value of this type (also if it is out of the type's range, or not finite).
     """
     text = text if element is Element.STRING else text.strip()
     if element is Element.STRING:

@@ -199,7 +199,7 @@ def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> 
     default = _default(context, item, element)
     _add(context, item.name, ParameterEntity(item.name.id, element, item.name.span))
     where = condition(context, item.where) if item.where is not None else None
-    context.globals.used.discard(item.name.span)  # Its own `where` is no use of a parameter.
+    context.globals.used.discard(item.name.span)  # Its own `where` does not use a parameter.
     if (
         element is None
         or (default is None) != (item.default is None)

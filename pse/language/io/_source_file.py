@@ -1,6 +1,6 @@
 """Programs from files: the one place of this room that opens one.
 
-What cannot be opened is the command line's fault (`UsageError`); what was opened and is no text is a
+What cannot be opened is the command line's fault (`UsageError`); what was opened and is not text is a
 diagnostic.
 """
 

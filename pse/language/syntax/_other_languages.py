@@ -148,7 +148,7 @@ def _first_word(m: Mistake) -> str | None:
     if begins and m.statement[:1] == [m.token] and _is_docstring(m):
         return COMMENT
     if begins and m.statement[:1] == [m.token] and m.token.type in _VALUE - {"NAME"}:
-        return f"a value alone is no statement:  print({text_of(until(m.statement, *_EDGES))})"
+        return f"a value alone is not a statement:  print({text_of(until(m.statement, *_EDGES))})"
     if not m.statement or m.statement[0].type != "NAME":
         return None
     first, second = m.statement[0], m.statement[1] if len(m.statement) > 1 else None

@@ -242,7 +242,7 @@ class Recovery:
             return behind
         fitting = self._accepted()
         if token.type == "COMMA":
-            fitting.discard("LPAR")  # `a, b = b, a` is no call.
+            fitting.discard("LPAR")  # `a, b = b, a` is not a call.
         if (before := self._missing(fitting, index, index)) is not None:
             return before
         if closing := self._closing_instead(index):

@@ -66,7 +66,7 @@ def read_size(text: str) -> Value | None:
     Returns
     -------
     int or None
-        Bytes; None if it is no size.
+        Bytes; None if it is not a size.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pse.errors import RunError, system_help
 from pse.runtime.checkpoint._manifest import LOST, MANIFEST, CheckpointRefused, Manifest, from_text
+from pse.text import damage_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +103,7 @@ class Reader:
             with self._archives[name].open(f"{member}.npy") as file:
                 yield file
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise RunError(f"{path}: {member} can't be read: {error}", help=LOST) from error
+            raise RunError(f"{path}: {member} can't be read: {damage_text(error)}", help=LOST) from error
 
 
 def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:

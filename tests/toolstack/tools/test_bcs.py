@@ -78,7 +78,7 @@ def test_receives_from_any_rank_match_alike_each_time(stacked):
         ("windows", 3, "1 1\n"),
     ],
 )
-def test_what_the_tool_takes_over(stacked, case, ranks, said):
+def test_what_the_tool_takes_over_gives_mpis_results(stacked, case, ranks, said):
     ended = stacked(ranks, BCS, str(PROGRAMS / "bcs.py"), case)
     assert (ended.code, ended.out) == (0, said), ended.err
 

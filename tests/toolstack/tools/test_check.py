@@ -122,7 +122,7 @@ def test_a_datatype_that_was_freed_is_named_with_the_place_that_freed_it(check, 
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_buffers_that_are_used_while_they_are_under_way(check, ranks):
+def test_a_buffer_that_is_used_while_it_is_under_way_is_reported(check, ranks):
     said = check(ranks, "changed", "overlapping").err
     sent, received = line_of("MPI_Isend", "changed"), line_of("MPI_Irecv", "overlapping")
     assert said.count("pse check: a buffer was changed while it was being sent\n") == ranks
@@ -163,7 +163,7 @@ def test_messages_on_communicators_of_all_kinds(check, case, count):
     assert "MPI_Send sends 8 floating-point numbers of 4 bytes to rank" in done.err
 
 
-def test_messages_that_are_received_as_something_else(check):
+def test_a_message_received_as_another_datatype_is_reported(check):
     done = check(3, "types")
     assert done.err.count("a message is received as another datatype than it was sent") == 3
     sent, posted = line_of("MPI_Send", "datatypes"), line_of("Irecv", "datatypes")
@@ -204,7 +204,7 @@ def test_a_deadlock_ends_with_who_waits_for_what(check, ranks):
         )
 
 
-def test_a_message_that_nobody_receives(check):
+def test_a_message_that_nobody_receives_is_reported(check):
     said = check(3, "unreceived").err
     assert said.count("a message was never received") == 1  # Told once for each place.
     assert f"MPI_Isend to rank 0, tag 7 of MPI_COMM_WORLD, at {line_of('Isend', 'unreceived')}" in said

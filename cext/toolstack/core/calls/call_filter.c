@@ -86,7 +86,7 @@ static bool is_one_of(uint64_t communicator, const struct word_list *wanted)
     return false;
 }
 
-/* Where MPI_Comm_f2c is no function (it is a macro of MPICH 4.0), handles of both languages are alike. */
+/* Where MPI_Comm_f2c is not a function (it is a macro of MPICH 4.0), handles of both languages are alike. */
 static uint64_t from_fortran(uint64_t address)
 {
     int handle;

@@ -26,7 +26,7 @@ void pse_toolstack_unmap_elf(struct mapped_elf *file);
 /* What stands at an offset: `count` pieces of `each` bytes; NULL if the file ends before them, or if they
  * aren't aligned as their type is. */
 const void *pse_toolstack_elf_table(const struct mapped_elf *file, size_t offset, size_t count, size_t each);
-/* The file's header; NULL if this is no ELF file. */
+/* The file's header; NULL if this is not an ELF file. */
 const ElfW(Ehdr) * pse_toolstack_elf_header(const struct mapped_elf *file);
 /* A table of names, so many bytes long: each name in it ends within it; NULL if that isn't so. */
 const char *pse_toolstack_elf_names(const struct mapped_elf *file, size_t offset, size_t size);

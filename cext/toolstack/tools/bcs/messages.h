@@ -25,7 +25,7 @@ struct pse_bcs_both {
     int dest, sendtag, source, recvtag;
     bool replaces; /* the message that is received takes the place of the one that is sent */
 };
-/* NULL if not both are the tool's, or one of them is no message at all. */
+/* NULL if not both are the tool's, or one of them is not a message at all. */
 struct pse_bcs_comm *pse_bcs_exchanges(const struct pse_bcs_both *both, MPI_Comm comm);
 /* request NULL: wait for both. */
 int pse_bcs_exchange(struct pse_bcs_comm *comm, const struct pse_bcs_both *both, MPI_Status *status,

@@ -8,7 +8,7 @@
 /* Wait for what a nonblocking call has started, if it could.  A request that is still null says that it could
  * not: a user's error handler may have made a success of it. */
 int pse_coopwait_finish(int error, MPI_Request *request, MPI_Status *status);
-/* Wait until all ranks of a communicator have come.  What is no communicator is for the call itself to
+/* Wait until all ranks of a communicator have come.  What is not a communicator is for the call itself to
  * refuse. */
 int pse_coopwait_barrier(MPI_Comm comm);
 /* Whether a communicator is one of two groups.  MPICH's nonblocking collective operations hang or fail on

@@ -76,7 +76,7 @@ static bool is_library(const char *file)
     return file[0] == '<' && !(main_has_no_file && strcmp(file, "<string>") == 0);
 }
 
-/* A wait for another thread: recorded although it is the standard library's, since it is no work. */
+/* A wait for another thread: recorded although it is the standard library's, since it is not work. */
 static bool is_join(const char *file, const char *name)
 {
     return strcmp(name, "Thread.join") == 0 && is_library(file);
