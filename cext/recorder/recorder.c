@@ -161,6 +161,15 @@ static void point_to_discard(recorder_file *file)
     file->head.limit = file->discard + DISCARD_RECORDS;
 }
 
+static const char *remedy(int error)
+{
+    if (error == EFBIG)
+        return "raise the limit of files' sizes (ulimit -f)";
+    if (error == ENOMEM)
+        return "raise the limit of memory (ulimit -v), or run fewer ranks on a node";
+    return "free space there, or record into a directory of another disk";
+}
+
 /* Recording ends here; what was written stays readable. */
 static void stop(recorder_file *file, uint64_t records, int error)
 {
@@ -173,8 +182,8 @@ static void stop(recorder_file *file, uint64_t records, int error)
     point_to_discard(file);
     const char *kept =
         ftruncate(file->fd, (off_t)file_offset(records)) == 0 ? "kept" : "kept, with unused space";
-    fprintf(stderr, "pse: recording stops, the run goes on: %s: %s (%llu events %s)\n", file->path,
-            strerror(error), (unsigned long long)records, kept);
+    fprintf(stderr, "pse: recording stops, the run goes on: %s: %s (%llu events %s); %s\n", file->path,
+            strerror(error), (unsigned long long)records, kept, remedy(error));
 }
 
 void pse_recorder_grow(pse_recorder *recorder)

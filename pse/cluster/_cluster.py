@@ -295,7 +295,7 @@ def find_cluster(name: str | None = None) -> Cluster:
         raise UsageError(f"there are several clusters: {names}", help="name one of them")
     raise UsageError(
         f"there is no cluster named {name}" if name else "there is no cluster",
-        help=f"make it: pse cluster up{f' {name}' if name else ''}",
+        help=f"see which there are: pse cluster list; make it: pse cluster up{f' {name}' if name else ''}",
     )
 
 

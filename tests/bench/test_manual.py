@@ -82,6 +82,11 @@ def test_the_manual_has_a_place_for_every_bench():
         assert text.index(begin) < text.index(end)
 
 
+def test_the_design_page_has_the_question_that_each_bench_answers():
+    text = MANUAL.with_name("design.md").read_text()
+    assert not [subject.name for subject in SUBJECTS if f"`{subject.name}`" not in text]
+
+
 def test_a_busy_machine_is_warned_of():
     assert busy_warning(result()) is None
     assert "52 % of this machine's cores were in use" in busy_warning(result(in_use=0.52))

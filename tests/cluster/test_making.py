@@ -198,7 +198,8 @@ def test_a_cluster_from_the_command_line_stays_until_it_is_removed(allowed, pse,
         removed = command("down", name)
     assert removed[:2] == (0, f"{name}: removed\n")
     assert left(mark) == []
-    nothing = f"error: there is no cluster named {name}\nhelp: make it: pse cluster up {name}\n"
+    help = f"help: see which there are: pse cluster list; make it: pse cluster up {name}\n"
+    nothing = f"error: there is no cluster named {name}\n{help}"
     assert command("down", name) == (2, "", nothing)
 
 

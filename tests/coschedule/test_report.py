@@ -56,9 +56,12 @@ def test_report_draws_slices_into_a_file(pse, folder, name):
         (["absent"], "error: there is no directory absent"),
         (
             [".", "--communicator", "3"],
-            "error: . has nothing of communicator 3\nhelp: record it: PSE_BCS_MMDS=. ",
+            "error: . has no files of the monitors for communicator 3\nhelp: record it: PSE_BCS_MMDS=. ",
         ),
-        ([".", "--rank", "7", "--communicator", "1"], "error: . has nothing of communicator 1 and rank 7"),
+        (
+            [".", "--rank", "7", "--communicator", "1"],
+            "error: . has no files of the monitors for communicator 1 and rank 7",
+        ),
         ([".", "--slices", "1-3"], "error: slices are '1-3'; they must be two numbers\nhelp: for example"),
         ([".", "--slices", "100:200"], "error: there are no slices 100 to 200\nhelp: there are 5 to 14"),
         (

@@ -189,6 +189,7 @@ def test_what_is_wrong_is_named_with_file_and_line(tmp_path, monkeypatch, text, 
         read(tmp_path, text)
     assert f"ace.toml:{line}: " in caught.value.message
     assert words in caught.value.message
+    assert caught.value.help
 
 
 def test_memory_is_that_of_a_node_for_all_applications_on_it(tmp_path, monkeypatch):

@@ -104,7 +104,7 @@ def test_the_header_tells_when_and_where(tmp_path):
     )
 )
 @settings(max_examples=50, deadline=None)
-def test_names_come_back(names, tmp_path_factory):
+def test_names_are_read_as_they_were_recorded(names, tmp_path_factory):
     directory = tmp_path_factory.mktemp("trace")
     with trace.Recorder(directory, 0) as recorder:
         for number, name in names.items():
@@ -209,6 +209,7 @@ def check_stopped(directory: Path, out: str, err: str, error: int) -> None:
     assert count in (WINDOW, 2 * WINDOW)
     assert err.count("recording stops, the run goes on") == 1
     assert os.strerror(error) in err
+    assert {errno.EFBIG: "ulimit -f", errno.ENOSPC: "free space there"}[error] in err
     read = trace.open(directory)
     np.testing.assert_array_equal(read.events(0)["a"], np.arange(count))
     assert f"rank 0: recording stopped after {count:,} events: {os.strerror(error)}" in read.problems

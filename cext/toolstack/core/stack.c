@@ -72,7 +72,7 @@ static void add_layer(const struct tool_spec *spec)
 {
     struct tool_layer *layer = calloc(1, sizeof *layer);
     if (!layer)
-        pse_toolstack_die(true, "%s: there is no memory", spec->place);
+        pse_toolstack_die(true, "%s: there is no memory for this tool", spec->place);
     layer->spec = spec;
     pse_toolstack_offer(layer);
     const char *why = spec->path ? pse_toolstack_filters_refuse(spec) : pse_toolstack_not_found(spec);
@@ -157,7 +157,7 @@ static void load_layers(const char *configuration)
     }
     pse_toolstack_layers = calloc((size_t)config.count + 1, sizeof(struct tool_layer *));
     if (!pse_toolstack_layers)
-        pse_toolstack_die(true, "%s: there is no memory", configuration);
+        pse_toolstack_die(true, "%s: there is no memory for the tools that it lists", configuration);
     /* Tools need not be linked with MPI: they find it where everybody does. */
     dlopen(pse_toolstack_library_file(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
     for (int i = config.count - 1; i >= 0; i--)

@@ -79,7 +79,7 @@ def opened(source: str | os.PathLike[str] | Trace, peers: Peers) -> Iterator[Sou
         yield whole(source, [])
         return
     path = Path(source)
-    _refuse_cubes(path)
+    _refuse_others(path)
     anchor = path / ANCHOR if (path / ANCHOR).is_file() else path
     with contextlib.ExitStack() as kept:
         notes: list[str] = []
@@ -125,6 +125,9 @@ _CUBES = {
 }
 
 
+_KINDS = "name the directory of a trace, the anchor file of an OTF2 archive (.otf2), or a cube (.npz)"
+
+
 def _opened(path: Path) -> Trace:
     """Open a trace where a cube, too, or an archive could have been meant."""
     if not path.exists():
@@ -133,11 +136,13 @@ def _opened(path: Path) -> Trace:
     return open_trace(path)
 
 
-def _refuse_cubes(path: Path) -> None:
-    """Say which command reads a file that an analysis has written."""
+def _refuse_others(path: Path) -> None:
+    """Say which command reads a file that an analysis has written, and what no analysis reads."""
     if path.suffix in _CUBES and path.is_file():
         what, _, advice = _CUBES[path.suffix].partition("|")
         raise TraceError(f"{path} is {what}", help=advice.format(path=path))
+    if path.is_file() and path.suffix != Path(ANCHOR).suffix:
+        raise TraceError(f"{path} is not a trace, an archive or a cube", help=_KINDS)
 
 
 def _without_what_the_import_said(problems: list[str]) -> list[str]:

@@ -75,7 +75,7 @@ def command(
     }
     if not reports and slices is None:
         raise UsageError(
-            f"{folder} has nothing of communicator {communicator}"
+            f"{folder} has no files of the monitors for communicator {communicator}"
             + ("" if rank is None else f" and rank {rank}"),
             help=_recorded_into(folder),
         )

@@ -37,6 +37,7 @@ from pse.text import count_text, did_you_mean, list_text
 RUN, EXCHANGES, APPLICATIONS = "run", "exchanges", "applications"
 _LEAST = '[[applications]], and below it pattern = "pairwise"'
 _SIZE = "a size below 2 GiB, such as 1024 or '4 KiB'"
+_DIMENSIONS = "write for example:  dimensions = [2, 2]"
 _SECONDS = "seconds from 0 to 86400"
 _RUN_KEYS = {
     *("ranks", "launches", "most_launches", "time", "precision", "seed", "waits", "isolated"),
@@ -102,14 +103,18 @@ def read_configuration(
     fullest = per_node(total) if per_node else None
     if (crowded := rank_problem(total, fullest)) is not None:
         whose = listed[counts.index(max(counts))] if wanted is None else run
-        whose.fail(_ranks_key(whose), crowded)
+        whose.fail(_ranks_key(whose), crowded, "start fewer ranks on a node, or more nodes")
     applications = tuple(
         _application(table, number, count, Path(path))
         for number, (table, count) in enumerate(zip(listed, counts, strict=True))
     )
     _check_names(applications, listed)
     if all(one.background for one in applications):
-        listed[0].fail("background", "all applications are in the background: none would ever end")
+        listed[0].fail(
+            "background",
+            "all applications are in the background: none would ever end",
+            "leave `background` out of one",
+        )
     found = Configuration(
         applications,
         total,
@@ -220,7 +225,7 @@ def _own_ranks(table: Table, path: Path) -> int | None:
         return None
     dimensions: list[int] = table.raw("dimensions")
     if (problem := dimensions_problem(dimensions)) is not None:
-        table.fail("dimensions", problem)
+        table.fail("dimensions", problem, _DIMENSIONS)
     return math.prod(dimensions)
 
 
@@ -230,7 +235,11 @@ def _application(table: Table, number: int, ranks: int, path: Path) -> Applicati
     pattern = _pattern(table)
     if shared := _APPLICATION_KEYS & {*pattern.options}:
         names = list_text(sorted(shared))
-        table.fail("pattern", f"options of the pattern {pattern.name} are keys of all applications: {names}")
+        table.fail(
+            "pattern",
+            f"options of the pattern {pattern.name} are keys of all applications: {names}",
+            "rename them in the pattern",
+        )
     table.check_keys(_APPLICATION_KEYS | {*pattern.options})
     options = {
         key: table.take(key, values.plain, "a value without dates and times", None)
@@ -243,7 +252,8 @@ def _application(table: Table, number: int, ranks: int, path: Path) -> Applicati
         table.fail("pattern", error.message, error.help)
     if problem is not None:
         culprit = next((key for key in options if problem.startswith(f"{key} =")), "ranks")
-        table.fail(culprit if table.has(culprit) else "pattern", problem)
+        help = f"change {culprit}, or name another pattern"
+        table.fail(culprit if table.has(culprit) else "pattern", problem, help)
     return Application(
         pattern=pattern.name,
         ranks=ranks,
@@ -276,7 +286,8 @@ def _recorded(table: Table, number: int, ranks: int, path: Path) -> Application:
     program = _program(table, path)
     if program.ranks != ranks:
         recorded = count_text(program.ranks, "rank")
-        table.fail("ranks", f"the program was recorded on {recorded}, and the application has {ranks}")
+        message = f"the program was recorded on {recorded}, and the application has {ranks}"
+        table.fail("ranks", message, f"leave `ranks` out, and start at least {recorded}")
     return Application(
         pattern=RECORDED,
         ranks=ranks,
@@ -314,9 +325,13 @@ def _check_names(applications: tuple[Application, ...], listed: list[Table]) -> 
     alone = {alone_name(one.name): one.name for one in applications}
     for one, table in zip(applications, listed, strict=True):
         if one.name in seen:
-            table.fail("name", f"there are two applications with the name {one.name}")
+            table.fail("name", f"there are two applications with the name {one.name}", "rename one of them")
         if one.name in alone:
-            table.fail("name", f"results have the name {one.name} for {alone[one.name]} when it runs alone")
+            table.fail(
+                "name",
+                f"results have the name {one.name} for {alone[one.name]} when it runs alone",
+                "choose another name",
+            )
         seen.add(one.name)
 
 
@@ -324,7 +339,11 @@ def _run_values(run: Table) -> dict[str, Any]:
     launches = run.take("launches", values.count, "an integer from 1", 10)
     most = run.take("most_launches", values.count, "an integer from 1", max(100, launches))
     if most < launches:
-        run.fail("most_launches", f"most_launches = {most} is less than launches = {launches}")
+        run.fail(
+            "most_launches",
+            f"most_launches = {most} is less than launches = {launches}",
+            "give as many at least",
+        )
     return {
         "launches": launches,
         "most_launches": most,
@@ -356,11 +375,19 @@ def _exchange_values(exchanges: Table, run: Table) -> dict[str, Any]:
     missing = [key for key, value in given.items() if value is None]
     if len(missing) == 1:
         other = next(key for key in given if key not in missing)
-        exchanges.fail(other, f"{other} is given, but {missing[0]} isn't: the model needs both")
+        exchanges.fail(
+            other,
+            f"{other} is given, but {missing[0]} isn't: the model needs both",
+            f"give {missing[0]}, too, in seconds",
+        )
     if not missing:
         _check_given(exchanges, *given.values())
         if run.has("prediction"):
-            run.fail("prediction", "alpha and beta are given, so they predict, and nothing else does")
+            run.fail(
+                "prediction",
+                "alpha and beta are given, so they predict, and nothing else does",
+                "leave `prediction` out",
+            )
     return {
         "exchange_sizes": exchanges.many("sizes", values.size, _SIZE, EXCHANGE_SIZES if missing else ()),
         "repetitions": exchanges.take("repetitions", values.count, "an integer from 1", 100),

@@ -22,7 +22,7 @@ class Source:
     path: str
     lines: Mapping[tuple[Place, str], int]
 
-    def fail(self, table: Place, key: str, message: str, help: str | None = None) -> NoReturn:
+    def fail(self, table: Place, key: str, message: str, help: str | None) -> NoReturn:
         """Raise ConfigurationError with the place of a key, or of its table."""
         raise ConfigurationError(f"{self.place(table, key)}: {message}", help=help)
 
@@ -48,7 +48,7 @@ class Table:
     def __init__(self, source: Source, place: Place, values: Mapping[str, Any]) -> None:
         self._source, self._place, self._values = source, place, values
 
-    def fail(self, key: str, message: str, help: str | None = None) -> NoReturn:
+    def fail(self, key: str, message: str, help: str | None) -> NoReturn:
         """Raise ConfigurationError with the place of a key."""
         self._source.fail(self._place, key, message, help)
 
@@ -84,7 +84,7 @@ class Table:
         value = self._values[key]
         found = read(value)
         if found is None:
-            self.fail(key, f"{key} = {_shown(value)}: expected {expected}")
+            self.fail(key, f"{key} = {_shown(value)}: expected {expected}", _or_none(key, default))
         return found
 
     def many(self, key: str, read: Callable[[Any], Any], expected: str, default: tuple[Any, ...]) -> Any:
@@ -94,13 +94,19 @@ class Table:
         values = self._values[key]
         values = values if isinstance(values, list) else [values]
         if not values:
-            self.fail(key, f"{key} is empty: expected {expected}, or a list of such")
+            self.fail(key, f"{key} is empty: expected {expected}, or a list of such", _or_none(key, default))
         found = []
         for value in values:
             found.append(read(value))
             if found[-1] is None:
-                self.fail(key, f"{key} has {_shown(value)}: expected {expected}")
+                self.fail(key, f"{key} has {_shown(value)}: expected {expected}", _or_none(key, default))
         return tuple(dict.fromkeys(found))
+
+
+def _or_none(key: str, default: Any) -> str:
+    """Say that a value may be left out, and what it is then."""
+    known = f": it is {_shown(default)} then" if isinstance(default, int | float | str) else ""
+    return f"give such a value, or leave {key} out{known}"
 
 
 def _shown(value: Any) -> str:

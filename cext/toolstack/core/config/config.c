@@ -52,7 +52,8 @@ static bool wrong(struct config_reader *reader, const char *help, const char *fo
 
 static bool no_memory(struct config_reader *reader)
 {
-    return wrong(reader, "look at the limits of this shell (ulimit -a)", "there is no memory");
+    return wrong(reader, "look at the limits of this shell (ulimit -a)",
+                 "there is no memory for the tools that are listed here");
 }
 
 /* The next word, or what stands in quotes, and what follows; "" at the end. */
@@ -394,7 +395,7 @@ bool pse_toolstack_read_config(struct stack_config *config, const char *file, ch
     /* A copy: later warnings name the file when the caller's text may be gone. */
     *config = (struct stack_config){.file = strdup(file)};
     if (!config->file) {
-        snprintf(error, size, "%s: there is no memory", file);
+        snprintf(error, size, "%s: there is no memory to read it", file);
         return false;
     }
     const bool good = read_file(&reader);

@@ -3,6 +3,7 @@
 #include "layer.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -179,11 +180,18 @@ int pse_bcs_layer_configure(void)
            pse_tool_choose("deaths", "yes", "no", &tells_deaths) || read_slice() || check_monitors();
 }
 
-static _Noreturn void refuse(int rank, const char *format, const char *reason)
+/* What all ranks need: the lowest that lacks it says why, and ends the job. */
+static void require(bool good, const char *format, const char *reason)
 {
     char text[TEXT];
+    int rank, first;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    first = good ? INT_MAX : rank;
+    PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == INT_MAX)
+        return;
     snprintf(text, sizeof text, format, reason);
-    if (rank == 0) {
+    if (rank == first) {
         pse_tool_warn("%s", text);
         pse_tool_abort_job(REFUSED);
     }
@@ -231,12 +239,6 @@ static bool connect_nodes(pse_bcs_end *end, const struct placement *place, char 
     return reached;
 }
 
-static bool is_true_everywhere(int flag)
-{
-    PMPI_Allreduce(MPI_IN_PLACE, &flag, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    return flag != 0;
-}
-
 /* Where slices begin at their time only, the machines must keep it. */
 static bool is_slice_kept(const pse_bcs_end *end, bool leads, char *reason, size_t room)
 {
@@ -259,7 +261,7 @@ static bool is_routine(const char *name)
 
 void pse_bcs_layer_begin(void)
 {
-    char reason[TEXT] = "another rank can't";
+    char reason[TEXT] = "the lowest rank of this node has not made it";
     struct pse_bcs_files files = {0};
     pse_bcs_end *end = NULL;
     struct placement place = find_ranks();
@@ -274,23 +276,19 @@ void pse_bcs_layer_begin(void)
     PMPI_Bcast(&files, (int)sizeof files, MPI_BYTE, 0, place.beside);
     if (place.rank_beside != 0 && files.process)
         end = pse_bcs_end_open(&files, (uint32_t)rank, reason, sizeof reason);
-    if (!is_true_everywhere(end != NULL))
-        refuse(rank, "ranks can't share memory: %s", reason);
-    if (!pse_bcs_end_check_metrics(end, is_routine, reason, sizeof reason))
-        refuse(rank, "%s", reason);
-    if (!is_slice_kept(end, place.rank_beside == 0, reason, sizeof reason))
-        refuse(rank, "%s", reason);
-    snprintf(reason, sizeof reason, "a connection was refused or not answered");
-    if (place.nodes > 1 && !is_true_everywhere(connect_nodes(end, &place, reason, sizeof reason)))
-        refuse(rank, "the nodes don't reach each other by TCP: %s", reason);
+    require(end != NULL, "ranks can't share memory: %s", reason);
+    require(pse_bcs_end_check_metrics(end, is_routine, reason, sizeof reason), "%s", reason);
+    require(is_slice_kept(end, place.rank_beside == 0, reason, sizeof reason), "%s", reason);
+    if (place.nodes > 1)
+        require(connect_nodes(end, &place, reason, sizeof reason),
+                "the nodes don't reach each other by TCP: %s", reason);
     PMPI_Comm_free(&place.beside);
     free(place.node);
     const int error = pse_bcs_end_try_reading(end);
-    if (!is_true_everywhere(error == 0))
-        refuse(rank,
-               "ranks may not read each other's memory (%s): the kernel (kernel.yama.ptrace_scope) or "
-               "the container (capability SYS_PTRACE) forbids it",
-               strerror(error));
+    require(error == 0,
+            "ranks may not read each other's memory (%s): the kernel (kernel.yama.ptrace_scope) or "
+            "the container (capability SYS_PTRACE) forbids it",
+            strerror(error));
     pse_bcs_end_begin(end);
     pse_bcs_layer = end;
     PMPI_Barrier(MPI_COMM_WORLD);
