@@ -98,7 +98,7 @@ class _Binding:
         self._worked_out: set[str] = set()
         self._start = Span(program.path, 1, 1, 1, 1)
 
-    def _fail(self, code: str, message: str, span: Span, help: str | None = None, label: str = "") -> None:
+    def _fail(self, code: str, message: str, span: Span, help: str | None, label: str = "") -> None:
         self.diagnostics.append(error_at(code, message, span, help=help, label=label))
 
     def set(self, name: str, value: str | Value) -> None:

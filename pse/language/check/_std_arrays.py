@@ -41,7 +41,7 @@ def source_type(check: CallCheck, entity: TagEntity | None) -> Type:
     return entity.type
 
 
-def mismatch(check: CallCheck, type: Type, message: str, help: str | None = None) -> None:
+def mismatch(check: CallCheck, type: Type, message: str, help: str) -> None:
     """Report an operand that lives where the operation can't work on it."""
     span = check.node.arguments[0].span
     label = check.context.show(type)
