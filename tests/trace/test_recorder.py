@@ -23,7 +23,8 @@ def unsigned(bits: int, least: int = 0) -> st.SearchStrategy[int]:
 
 EVENTS = st.lists(
     st.tuples(
-        *(unsigned(64), unsigned(16, least=1), unsigned(16), unsigned(32)),
+        unsigned(61),  # Times of some 70 years: those a century off are refused.
+        *(unsigned(16, least=1), unsigned(16), unsigned(32)),
         *(unsigned(64), unsigned(64), unsigned(64), unsigned(64)),
     ),
     max_size=50,
