@@ -287,6 +287,8 @@ def test_waits_in_mpi_lie_over_the_calls_that_waited(tmp_path):
     call = calls[calls["routine"] == names.index("MPI_Recv")][0]
     assert (bar.get_extents().x0, bar.get_extents().width) == (call["enter"], 500_000)
     assert bar.get_extents().y1 == pytest.approx(1 + HALF)
+    (label,) = (text for text in figure.axes[0].texts if text.get_text() in ("MPI_Recv", "Recv"))
+    assert label.get_bbox_patch()  # Else its colour would be that for the call, on the colour of the wait.
 
 
 def test_curves_of_two_overlays_are_told_apart(small_trace):

@@ -257,7 +257,7 @@ class Calls:
         colour = "#666666" if category.kind in ("wait", "other") else ink(category.style.colour)
         written = axes.text(x, y, text, size=size, color=colour, family=FONT, zorder=9, clip_on=True)
         written.set(ha="center", va="center_baseline")
-        if block["lane"] == Lane.CALL:  # Lines may cross it.
+        if block["lane"] == Lane.CALL or block["lane"] >= Lane.REGION:  # Lines and wait states may cross it.
             written.set_bbox({"facecolor": category.style.colour, "edgecolor": "none", "pad": 0.5})
 
     def _fitting(self, block: Any, width: float, size: float) -> str:
