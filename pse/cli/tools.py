@@ -48,6 +48,8 @@ def run(
             "either a configuration or the names of tools are needed",
             help="for example:  pse tools run --tools profile -n 2 ./program   or  -c tools.conf",
         )
+    if names and Path(names).suffix and Path(names).is_file():
+        raise UsageError(f"--tools names tools, and {names} is a file", help=f"give it by: -c {names}")
     if ranks is not None:
         words = command_on_ranks(ranks, words)
     chosen = configuration or configuration_of((names or "").split(","))

@@ -361,6 +361,9 @@ def test_what_tools_lack_that_have_names_only_is_said_once_with_their_option(pse
     assert done.code == 2
     assert done.err.count("no directory to write to: give it as `argument directory DIR` below `module") == 1
     assert done.err.startswith("error: --tools trace: tool `trace`: ")
+    (tmp_path / "own.conf").write_text("module profile\n")
+    done = pse("tools", "run", "--tools", "own.conf", ring, cwd=tmp_path)
+    assert done.err == "error: --tools names tools, and own.conf is a file\nhelp: give it by: -c own.conf\n"
     done = pse("tools", "run", "--tools", "profile,nope", ring, cwd=tmp_path)
     assert done.err.startswith("error: --tools profile,nope: tool `nope`: there is no tool `nope`")
 

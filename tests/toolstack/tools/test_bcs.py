@@ -190,6 +190,21 @@ def test_choices_that_make_no_sense_are_refused(tmp_path, stacked, variable, val
     assert not (tmp_path / "seen").exists()
 
 
+ONE_CHOOSES_WRONGLY = """
+import os, sys
+from pse._abi.environment import MPI_RANK_VARIABLES
+if "1" in map(os.environ.get, MPI_RANK_VARIABLES):
+    os.environ.update(PSE_BCS_MMDS=sys.argv[1], PSE_BCS_MMDS_METRICS="Nope")
+from mpi4py import MPI
+"""
+
+
+def test_what_only_one_rank_chose_wrongly_ends_the_job_with_its_rank(tmp_path, stacked):
+    ended = stacked(3, BCS, "-c", ONE_CHOOSES_WRONGLY, str(tmp_path))
+    assert ended.code == 2
+    assert "bcs, rank 1: PSE_BCS_MMDS_METRICS names 'Nope', and MPI has no MPI_Nope\n" in ended.err
+
+
 def test_a_folder_that_cant_be_made_costs_the_report_only(tmp_path, stacked):
     (tmp_path / "file").write_text("")
     seen = {"PSE_BCS_MMDS": str(tmp_path / "file" / "seen")}
