@@ -1,12 +1,13 @@
 """``python -m pse``: one rank of a run inside an MPI job; with the name of a command, that command.
 
 ``mpirun -n N python -m pse PROGRAM …`` comes here N times, and so does the launcher of ``pse run``.  Only
-the first rank complains about the command line.  ``mpirun -n N python -m pse analyze DIR`` is that command,
-and so is ``ace``.
+the first rank complains about the command line.  Commands work inside an MPI job too: ``analyze`` and ``ace
+run`` are executed by all of its processes together, others by the first.
 Nothing heavy is imported before the node's monitor has been started.
 """
 
 import contextlib
+import importlib.util
 import io
 import os
 import signal
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pse.runtime.request import Request
 
 SERIAL = "--serial"  # Outside an MPI job, this as the first word makes the process the only rank.
-TOGETHER = ("analyze", "ace")  # The commands that the processes of an MPI job execute together.
+TOGETHER = (["analyze"], ["ace", "run"])  # The commands that the processes of an MPI job execute together.
 _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 
@@ -38,7 +39,7 @@ def main() -> None:
         from pse.runtime.supervise import inside_mpi_job
 
         named = sys.argv[1] if len(sys.argv) > 1 else ""
-        if (inside_mpi_job() and named not in TOGETHER) or named.endswith(".coven") or named == SERIAL:
+        if named.endswith(".coven") or named == SERIAL or (inside_mpi_job() and not _is_command(named)):
             sys.exit(_be_rank())
     signal.signal(signal.SIGINT, stop_at_once)
     from pse.cli import main as commands
@@ -48,14 +49,22 @@ def main() -> None:
     commands(prog_name="python -m pse")
 
 
+def _is_command(word: str) -> bool:
+    """Say whether a rank is not one of a program with this name, but executes a command of ``pse``."""
+    if word == "resume" or not word.isidentifier() or os.path.exists(word):
+        return False
+    return importlib.util.find_spec(f"pse.cli.{word}") is not None
+
+
 def _execute_together(commands: "click.Command") -> NoReturn:
     """Execute a command on all ranks of a job; one of them says what is wrong with the command line."""
     import click
 
     from pse.runtime.supervise import own_rank
 
-    if sys.argv[1] == "ace" and sys.argv[2:3] != ["run"] and own_rank() not in (None, 0):
-        sys.exit()  # Of its commands only `run` is for all ranks: the first rank executes others.
+    together = any(sys.argv[1 : 1 + len(words)] == words for words in TOGETHER)
+    if not together and own_rank() not in (None, 0):
+        sys.exit()
     try:
         done = commands.main(prog_name="python -m pse", standalone_mode=False)
     except click.ClickException as error:

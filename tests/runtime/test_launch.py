@@ -325,6 +325,15 @@ def test_pse_run_inside_an_mpi_job_says_how_to_run_there():
     assert "help: inside an MPI job, each rank is: python -m pse faulty.coven" in job.err
 
 
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_command_inside_an_mpi_job_is_executed_once(command):
+    job = run([beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", command, "faulty.coven"])
+    if command == "check":
+        assert (job.code, job.out) == (0, "faulty.coven: no errors\n")
+    else:
+        assert job.err.count("help: inside an MPI job, each rank is: python -m pse faulty.coven") == 1
+
+
 def test_python_m_pse_is_also_the_command_line():
     job = run([sys.executable, "-m", "pse", "check", "faulty.coven"])
     assert (job.code, job.err) == (0, "")
