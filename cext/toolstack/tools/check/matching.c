@@ -175,7 +175,9 @@ void pse_check_resolve_receive(struct check_receive *receive, const MPI_Status *
 {
     if (receive->matched || status->MPI_SOURCE < 0)
         return;
-    receive->source = status->MPI_SOURCE;
-    receive->tag = status->MPI_TAG;
+    if (receive->source == MPI_ANY_SOURCE)
+        receive->source = status->MPI_SOURCE;
+    if (receive->tag == MPI_ANY_TAG)
+        receive->tag = status->MPI_TAG;
     pse_check_match_notices(receive->comm);
 }

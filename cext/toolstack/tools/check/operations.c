@@ -22,7 +22,7 @@ static int receives_from_any; /* posted and not yet complete */
 
 struct check_operation *pse_check_request_of(MPI_Request handle)
 {
-    return handle == MPI_REQUEST_NULL ? NULL : pse_handle_find(&pse_check_requests, PSE_HANDLE(handle));
+    return handle == MPI_REQUEST_NULL ? NULL : pse_handle_find_own(&pse_check_requests, PSE_HANDLE(handle));
 }
 
 /* Buffers. */

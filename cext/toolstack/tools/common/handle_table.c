@@ -1,6 +1,10 @@
 /* Changes of a handle table: growing, adding and taking. */
 #include "handle_table.h"
 
+#include "tool.h"
+
+static TOOL_THREAD_LOCAL char this_thread;
+
 static int grow(struct pse_handle_table *table)
 {
     struct pse_handle_table larger = {NULL, table->size ? 2 * table->size : 64, table->used};
@@ -22,6 +26,7 @@ int pse_handle_add(struct pse_handle_table *table, uintptr_t key, void *entry)
         return -1;
     struct pse_handle_slot *slot = pse_handle_slot_of(table, key);
     node->next = NULL;
+    node->thread = &this_thread;
     if (slot->first) {
         slot->first->last->next = node;
         slot->first->last = node;
@@ -33,16 +38,27 @@ int pse_handle_add(struct pse_handle_table *table, uintptr_t key, void *entry)
     return 0;
 }
 
-void pse_handle_put_first(struct pse_handle_table *table, uintptr_t key, struct pse_handle_node *entry)
+/* Put an entry, which another one is before, first. */
+static void put_first(struct pse_handle_slot *slot, struct pse_handle_node *before)
 {
-    struct pse_handle_slot *slot = pse_handle_slot_of(table, key);
-    struct pse_handle_node *before = slot->first;
-    while (before->next != entry)
-        before = before->next;
+    struct pse_handle_node *entry = before->next;
     before->next = entry->next;
     entry->last = slot->first->last == entry ? before : slot->first->last;
     entry->next = slot->first;
     slot->first = entry;
+}
+
+void *pse_handle_find_own(struct pse_handle_table *table, uintptr_t key)
+{
+    struct pse_handle_node *before = pse_handle_find(table, key);
+    if (!before || before->thread == &this_thread)
+        return before;
+    struct pse_handle_slot *slot = pse_handle_slot_of(table, key);
+    while (before->next && before->next->thread != &this_thread)
+        before = before->next;
+    if (before->next)
+        put_first(slot, before);
+    return slot->first;
 }
 
 static void close_gap(struct pse_handle_table *table, size_t gap)

@@ -15,6 +15,7 @@
 /* The head of whatever is kept for a handle. */
 struct pse_handle_node {
     struct pse_handle_node *next, *last; /* last: of the first node only */
+    const void *thread;                  /* that added it */
 };
 
 struct pse_handle_table {
@@ -47,8 +48,11 @@ static inline void *pse_handle_find(const struct pse_handle_table *table, uintpt
 /* Add an entry, which begins with its node, at the end of the key's queue; nonzero: there is no memory. */
 int pse_handle_add(struct pse_handle_table *table, uintptr_t key, void *entry);
 
-/* Put an entry of a key, but not its oldest one, before all others. */
-void pse_handle_put_first(struct pse_handle_table *table, uintptr_t key, struct pse_handle_node *entry);
+/* The oldest entry of a key that this thread has added, or else the oldest one.  It is first from then on.
+ *
+ * MPI gives the handle of a request that is complete to the next thread that asks, whose request may end
+ * before the other thread writes down the end of its own: a thread has its own ones first. */
+void *pse_handle_find_own(struct pse_handle_table *table, uintptr_t key);
 
 /* Remove and return the oldest entry of a key, NULL if there is none. */
 void *pse_handle_take(struct pse_handle_table *table, uintptr_t key);

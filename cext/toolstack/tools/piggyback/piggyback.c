@@ -121,7 +121,7 @@ static struct piggyback_message *message_of(MPI_Request handle, bool take)
     if (handle == MPI_REQUEST_NULL || !pse_piggyback_count)
         return NULL;
     pthread_mutex_lock(&pse_piggyback_mutex);
-    struct piggyback_message *carried = pse_handle_find(&carried_messages, PSE_HANDLE(handle));
+    struct piggyback_message *carried = pse_handle_find_own(&carried_messages, PSE_HANDLE(handle));
     if (carried && (take || !carried->persistent))
         pse_handle_take(&carried_messages, PSE_HANDLE(handle));
     pthread_mutex_unlock(&pse_piggyback_mutex);
@@ -131,7 +131,7 @@ static struct piggyback_message *message_of(MPI_Request handle, bool take)
 static void started(MPI_Request handle)
 {
     pthread_mutex_lock(&pse_piggyback_mutex);
-    struct piggyback_message *carried = pse_handle_find(&carried_messages, PSE_HANDLE(handle));
+    struct piggyback_message *carried = pse_handle_find_own(&carried_messages, PSE_HANDLE(handle));
     pthread_mutex_unlock(&pse_piggyback_mutex);
     if (carried)
         pse_piggyback_fill(carried);
@@ -168,7 +168,7 @@ static void looked_at(MPI_Request handle, MPI_Status *status)
         PMPI_Test_cancelled(status, &cancelled);
     pthread_mutex_lock(&pse_piggyback_mutex);
     const struct piggyback_message *carried =
-        cancelled ? NULL : pse_handle_find(&carried_messages, PSE_HANDLE(handle));
+        cancelled ? NULL : pse_handle_find_own(&carried_messages, PSE_HANDLE(handle));
     if (carried && carried->receives && carried->active)
         put_right(status, carried->bytes);
     pthread_mutex_unlock(&pse_piggyback_mutex);

@@ -95,6 +95,11 @@ static size_t pending(uint16_t call, int asked_tag)
         .call = call, .flag = 1, .source = DECIDED_NONE, .tag = DECIDED_NONE, .asked_tag = asked_tag});
 }
 
+static struct recorded_receive *receive_of(MPI_Request handle)
+{
+    return handle == MPI_REQUEST_NULL ? NULL : pse_handle_find_own(&receives, PSE_HANDLE(handle));
+}
+
 static struct recorded_receive *remember(int asked_tag, MPI_Request handle, bool persistent)
 {
     struct recorded_receive *receive = pse_tool_memory(sizeof *receive);
@@ -115,21 +120,21 @@ static void made(int asked_tag, MPI_Request handle)
 
 static void started(MPI_Request handle)
 {
-    struct recorded_receive *receive = pse_handle_find(&receives, PSE_HANDLE(handle));
+    struct recorded_receive *receive = receive_of(handle);
     if (receive)
         receive->place = pending(DECIDED_START, receive->tag);
 }
 
 static void forgotten(MPI_Request handle)
 {
-    free(pse_handle_take(&receives, PSE_HANDLE(handle)));
+    if (receive_of(handle))
+        free(pse_handle_take(&receives, PSE_HANDLE(handle)));
 }
 
 /* A receive's message is known; a cancelled one has none, nor has one that failed before it came. */
 static struct recorded_receive *matched(MPI_Request handle, const MPI_Status *status, int error)
 {
-    struct recorded_receive *receive =
-        handle == MPI_REQUEST_NULL ? NULL : pse_handle_find(&receives, PSE_HANDLE(handle));
+    struct recorded_receive *receive = receive_of(handle);
     int cancelled = 0;
     if (!receive || !pse_message_came(error) || status->MPI_SOURCE == MPI_ANY_SOURCE)
         return receive;

@@ -95,17 +95,9 @@ MPI_Comm pse_trace_message_taken(MPI_Message handle)
     return comm;
 }
 
-/* The request of a handle.  MPI gives that of a completed one to the next thread that asks, whose request may
- * end before the other thread writes down the end of its own: a thread has its own ones first. */
 static struct trace_request *request_of(MPI_Request handle)
 {
-    struct trace_request *first = pse_handle_find(&requests, PSE_HANDLE(handle)), *own = first;
-    while (own && own->thread != pse_trace_holder)
-        own = (struct trace_request *)own->node.next;
-    if (!own || own == first)
-        return first;
-    pse_handle_put_first(&requests, PSE_HANDLE(handle), &own->node);
-    return own;
+    return pse_handle_find_own(&requests, PSE_HANDLE(handle));
 }
 
 /* Starts. */
@@ -114,7 +106,6 @@ struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, i
 {
     struct trace_request *made = new_entry(&spare_requests, sizeof *made);
     made->kind = kind;
-    made->thread = pse_trace_holder;
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     made->communicator = on->number;
     made->first_partner = (uint32_t)on->first_partner;

@@ -24,7 +24,6 @@ enum { /* kinds of requests */ SENDS = 1, RECEIVES = 2, COLLECTS = 4, MAKES_COMM
 
 struct trace_request {
     struct pse_handle_node node;
-    uintptr_t thread; /* that made it */
     uint32_t number, communicator;
     uint32_t first_partner; /* of the communicator */
     int kind;
