@@ -81,7 +81,7 @@ def _be_rank() -> int:
     if launcher is not None:
         die_with_mpiexec()
     if _needs_preloads():
-        from pse.cli._run_options import restart_with_preloads
+        from pse.cli._options.run import restart_with_preloads
 
         restart_with_preloads(_parse())
     watched = launcher is not None and launcher.sees_all
@@ -90,7 +90,7 @@ def _be_rank() -> int:
     if not request.serial:
         _replace_input()
     _prepare_process()
-    from pse.cli._run_options import coopwait
+    from pse.cli._options.run import coopwait
     from pse.runtime.rank import run_rank
 
     return run_rank(request, monitor, coopwait(request))

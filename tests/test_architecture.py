@@ -17,7 +17,8 @@ from pse.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, tuple[str, ...]] = {
-    "cli": ("ace", "bcs"),
+    "cli": ("ace", "bcs", "_options"),
+    "lsp": (),
     "notebook": (),
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),

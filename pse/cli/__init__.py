@@ -29,6 +29,10 @@ SECTIONS = (
             "fmt": "Write programs in their canonical form; comments stay where they are",
             "graph": "Draw a program's graph without running anything",
             "module": "Start, list, show and build modules",
+            "lsp": (
+                "Serve an editor: diagnostics, completion, hover, navigation, renaming and formatting of "
+                "programs"
+            ),
         },
     ),
     (

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from pse.cli._run_options import Processors
+from pse.cli._options.run import Processors
 from pse.cli.completion import directories, files
 
 

@@ -17,7 +17,7 @@ from pse.analysis import (
     severities_json,
     write_cube,
 )
-from pse.cli._selection import METAHOSTS, NO_REPAIR
+from pse.cli._options.selection import METAHOSTS, NO_REPAIR
 from pse.errors import PseError
 from pse.runtime.launch import become_ranks
 from pse.runtime.supervise import inside_mpi_job

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from pse.cli._run_options import launch, launch_options, make_request, rank_options
+from pse.cli._options.run import launch, launch_options, make_request, rank_options
 from pse.cli.completion import directories, files
 from pse.runtime.request import Request
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pse import trace, views
-from pse.cli import _selection
 from pse.cli._group import FiniteRange
+from pse.cli._options import selection
 from pse.cli.completion import directories, files
 from pse.errors import UsageError
 from pse.trace import Selection, Trace
@@ -48,7 +48,7 @@ _LIST = "\b\nViews:\n" + "\n".join(
 @click.option("--no-lines", is_flag=True, help="Draw no lines that follow TPHs in gantt.")
 @click.option("--width", type=FiniteRange(2, 200), metavar="INCHES", help="Width of the picture.")
 @click.option("--height", type=FiniteRange(1, 200), metavar="INCHES", help="Height of the picture.")
-@_selection.options
+@selection.options
 def command(
     directory: str,
     names: tuple[str, ...],

@@ -1,5 +1,10 @@
 from .check._binding import Bound as Bound, bind_parameters as bind_parameters
-from .check._checker import CheckResult as CheckResult, check_program as check_program
+from .check._checker import (
+    CheckResult as CheckResult,
+    Inspection as Inspection,
+    check_program as check_program,
+    inspect_program as inspect_program,
+)
 from .check._directive import (
     ModuleFile as ModuleFile,
     ModuleFinder as ModuleFinder,

@@ -6,7 +6,15 @@ from .build._builder import (
     build_modules as build_modules,
     find_unbuildable as find_unbuildable,
 )
-from .directives._finder import Finder as Finder
+from .directives._comments import (
+    function_line as function_line,
+    module_comment as module_comment,
+)
+from .directives._finder import (
+    NOTHING_DECLARED as NOTHING_DECLARED,
+    Finder as Finder,
+    examine_source as examine_source,
+)
 from .load._calling import call_python as call_python
 from .load._loader import (
     LoadedModule as LoadedModule,

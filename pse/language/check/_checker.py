@@ -6,7 +6,8 @@ Modules come through the finder that is handed in; none is ever executed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 
 from pse.language.check._call_resolution import thread_warnings
 from pse.language.check._context import Context
@@ -27,9 +28,18 @@ from pse.language.check._ir import (
     PartitionDeclaration,
     ResolvedProgram,
     Statement,
+    Tag,
     While,
 )
-from pse.language.check._scope import PROCS, Frame, Globals, PartitionEntity, SegmentEntity
+from pse.language.check._scope import (
+    PROCS,
+    AliasEntity,
+    Frame,
+    Globals,
+    ModuleEntity,
+    PartitionEntity,
+    SegmentEntity,
+)
 from pse.language.check._statements import statements
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
@@ -94,7 +104,90 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     if tree is None or has_errors(mistakes):
         return CheckResult(None, in_order(mistakes))
     names = Globals()
+    return _check(Context(path, text, names, Frame(names), list(mistakes)), tree, modules)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What an editor can know of a text, right or wrong.
+
+    Attributes
+    ----------
+    tree : Program or None
+        What the parser could make of the text.
+    program : ResolvedProgram or None
+        The program; None if it is wrong.
+    diagnostics : tuple of Diagnostic
+        As `check_program` gives them.
+    tags : tuple of Tag
+        Every tag whose type was found; those of a segment as its first call has them.
+    modules : mapping of str to ModuleReference
+        The modules that a call can name, by the name that it writes: `step`, `fft.rows`.
+
+    See Also
+    --------
+    inspect_program
+    """
+
+    tree: sx.Program | None
+    program: ResolvedProgram | None
+    diagnostics: tuple[Diagnostic, ...]
+    tags: tuple[Tag, ...] = ()
+    modules: Mapping[str, ModuleReference] = field(default_factory=dict)
+
+
+def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspection:
+    """Check a program that may be half written, and tell everything that is known of it.
+
+    Parameters
+    ----------
+    text : str
+        The whole file.
+    path : str
+        The path as the user typed it.
+    modules : ModuleFinder
+        Finds the imported modules and the standard library.
+
+    Returns
+    -------
+    Inspection
+        Types and modules, also of a text with mistakes.
+
+    Examples
+    --------
+    >>> from pse.modules import Finder
+    >>> half = inspect_program("coven 1\\nprogram p { let x = 1\\n let y = }\\n", "p.coven", modules=Finder())
+    >>> [tag.name for tag in half.tags], half.diagnostics[0].message
+    (['x'], 'expected an expression, found `}`')
+    """
+    from pse.language.syntax._parser import parse_program
+
+    tree, mistakes = (parsed := parse_program(text, path)).tree, parsed.diagnostics
+    if tree is None or not tree.items:
+        return Inspection(tree, None, in_order(mistakes))
+    names = Globals()
     context = Context(path, text, names, Frame(names), list(mistakes))
+    checked = _check(context, tree, modules)
+    # What follows from a statement that could not be read is not the user's mistake.
+    diagnostics = in_order(mistakes) if has_errors(mistakes) else checked.diagnostics
+    tags = (*context.tags.values(), *context.uncalled.values())
+    return Inspection(tree, checked.program, diagnostics, tags, _callable(names))
+
+
+def _callable(names: Globals) -> dict[str, ModuleReference]:
+    """Give the modules that calls can name, by what they write."""
+    found = {name: entity.reference for name, entity in names.standard.items()}
+    for name, entity in names.names.items():
+        if isinstance(entity, ModuleEntity):
+            found[name] = entity.reference
+        elif isinstance(entity, AliasEntity):
+            found |= {f"{name}.{m.name}": m.reference for m in (entity.modules or {}).values()}
+    return {name: reference for name, reference in found.items() if reference is not None}
+
+
+def _check(context: Context, tree: sx.Program, modules: ModuleFinder) -> CheckResult:
+    """Check a program's tree; the context knows afterwards what its names stand for."""
+    text = context.text
     declarations = declare(context, tree, modules)
     body = _bodies(context, declarations, tree)
     if not has_errors(context.diagnostics):
@@ -131,6 +224,7 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
         if isinstance(entity, SegmentEntity) and entity.span not in context.globals.used:
             given, alone = check_alone(context, entity, statements)
             _flow(context, alone, [tag.unique for tag in given if tag.type is not None])
+    context.uncalled = {name: tag for name, tag in context.tags.items() if name not in tags}
     context.tags = tags
     return body
 

@@ -75,6 +75,7 @@ class Context:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
     tags: dict[str, Tag] = field(default_factory=dict)
+    uncalled: dict[str, Tag] = field(default_factory=dict)
     constants: dict[str, Expression] = field(default_factory=dict)
     partition: str | None = None
     segments: tuple[str, ...] = ()

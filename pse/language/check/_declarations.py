@@ -163,7 +163,7 @@ def _imported_name(
             meant = nearest_word(name.name.id, modules or ())
             if meant and meant not in context.globals.names:  # Its calls are no mistakes of their own.
                 context.globals.names[meant] = ModuleEntity(meant, None, name.span)
-    _add(context, local, ModuleEntity(local.id, reference, name.span))
+    _add(context, local, ModuleEntity(local.id, reference, local.span))
 
 
 def _unimported(context: Context, item: sx.Import, name: str) -> None:

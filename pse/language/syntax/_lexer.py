@@ -27,7 +27,21 @@ _OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX", "PARTITIO
 
 @dataclass(frozen=True)
 class Scanned:
-    """A text in tokens, comments apart; `diagnostics` is not empty if the text must not be parsed."""
+    """A text in tokens, comments apart.
+
+    Attributes
+    ----------
+    tokens : list of Token
+        All tokens but the comments; keywords have a type of their own.
+    comments : list of Token
+        The comments.
+    diagnostics : tuple of Diagnostic
+        Not empty if the text must not be parsed.
+
+    See Also
+    --------
+    scan
+    """
 
     tokens: list[Token]
     comments: list[Token]
@@ -45,6 +59,16 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
         Path for diagnostics.
     start : {"program", "directive"}
         Which keywords hold.
+
+    Returns
+    -------
+    Scanned
+        The tokens, and what is wrong with the text's size or depth.
+
+    Examples
+    --------
+    >>> [(token.type, str(token)) for token in scan("let x = 1  // one", "p.coven").tokens]
+    [('LET', 'let'), ('NAME', 'x'), ('EQUAL', '='), ('INT', '1')]
     """
     if len(text) > MAX_CHARACTERS:
         return Scanned([], [], (_too_long(len(text), path),))

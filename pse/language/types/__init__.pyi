@@ -27,4 +27,6 @@ from ._types import (
     Type as Type,
     render_distribution as render_distribution,
     render_shape as render_shape,
+    render_signature as render_signature,
+    render_type as render_type,
 )

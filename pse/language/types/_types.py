@@ -300,6 +300,16 @@ def render_type(type: Type, *, display: Callable[[str], str] = str) -> str:
         What to write.
     display : callable
         Turns a resolved name into what the user wrote.
+
+    Returns
+    -------
+    str
+        As in a program.
+
+    Examples
+    --------
+    >>> render_type(program.tags["u"].type)
+    'f64[NX, NY] @ block(0, 1) halo(1)'
     """
     element = type.element.label if type.element else "T"
     if type.scalar:
@@ -309,7 +319,23 @@ def render_type(type: Type, *, display: Callable[[str], str] = str) -> str:
 
 
 def render_signature(signature: Signature) -> str:
-    """Write a signature as its directive: `coven module step(in f64 u[n, m], out f64 residual)`."""
+    """Write a signature as its directive.
+
+    Parameters
+    ----------
+    signature : Signature
+        A module's interface.
+
+    Returns
+    -------
+    str
+        The directive, without its language's mark.
+
+    Examples
+    --------
+    >>> render_signature(next(m.signature for m in program.modules if m.name == "gather"))
+    'coven module gather(in T a[...], out T b[...] @ root)'
+    """
     parameters = ", ".join(_render_parameter(parameter) for parameter in signature.parameters)
     return f"coven module {signature.name}({parameters})" + (" collective" if signature.collective else "")
 

@@ -194,6 +194,22 @@ def examine_source(text: str, shown: str) -> ModuleFile:
         The source text.
     shown : str
         The file's path, for messages; also where `source` points.
+
+    Returns
+    -------
+    ModuleFile
+        What its directives declare, and what is wrong with them.
+
+    Raises
+    ------
+    ModuleNotFound
+        If the path's ending is that of no known language.
+
+    Examples
+    --------
+    >>> source = "//@ coven module twice(in f64 x, out f64 y)\\nint twice(double x, double *y);\\n"
+    >>> [signature.name for signature in examine_source(source, "twice.c").signatures]
+    ['twice']
     """
     language = language_of(shown)
     found = directives.scan(text, language, shown)

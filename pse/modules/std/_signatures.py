@@ -45,6 +45,36 @@ report(in string name, in f64 value)
 """
 """One directive a line; docs/stdlib.md explains each."""
 
+MEANINGS: Final = {
+    "scatter": "Cut a root array into pieces, one for each partition.",
+    "gather": "Assemble the pieces of a distributed array at the root.",
+    "redistribute": "Change how an array is distributed.",
+    "replicate": "Give every partition the whole root array.",
+    "transpose": "Swap the last two axes.",
+    "exchange": "Fill the halos of an array from the neighbours, along periodic axes from its other end.",
+    "shift": "Give each partition the piece of the partition `by` places before it, cyclically.",
+    "scan": "Combine, in each partition, what partitions 0 to its own have, element by element.",
+    "copy": "Make a copy that may be changed.",
+    "swap": "Exchange the values of two names; nothing moves.",
+    "zero": "Fill a declared array with zeros.",
+    "fill": "Give all elements of a declared array a value.",
+    "random": "Fill a declared array with numbers from 0 to 1, the same for any number of partitions.",
+    "random_normal": "Fill a declared array with normally distributed numbers of mean 0 and variance 1.",
+    "sum": "The sum of an array's elements.",
+    "smallest": "The smallest element of an array.",
+    "largest": "The largest element of an array.",
+    "dot": "The sum of products of two arrays; for complex numbers the first one is conjugated.",
+    "norm": "The Euclidean norm of an array.",
+    "fft": "Fourier transforms along an axis that is not cut, the last one where none is named.",
+    "ifft": "Inverse Fourier transforms along an axis that is not cut, the last one where none is named.",
+    "save": "Write an array to a file: `.npy` or `.h5`.",
+    "load": "Read an array from a file: `.npy` or `.h5`.",
+    "source": "Read the k-th image or array of a directory, in grey and resampled to n × n.",
+    "print": "Print values on one line of standard output.",
+    "report": "Add a number to the report at the end of the run.",
+}
+"""What each is for, in one sentence, for editors."""
+
 STRUCTURAL: Final = frozenset(
     {
         *("scatter", "gather", "redistribute", "replicate", "transpose", "exchange", "shift", "copy", "swap"),

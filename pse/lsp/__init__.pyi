@@ -1,0 +1,2 @@
+from ._requests import make_server as make_server, serve as serve
+from ._server import ProgramServer as ProgramServer

@@ -1,0 +1,153 @@
+"""What the server knows of one text: its inspection, its symbols, and how places are counted by an editor.
+
+The language counts lines and characters from 1; an editor counts lines from 0, and characters in the units
+that it has agreed on with the server (of UTF-16, mostly).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+
+from lsprotocol import types
+from pygls.workspace import PositionCodec, ServerTextPosition
+
+from pse.errors import ModuleNotFound
+from pse.language import Inspection, ModuleFile, ModuleFinder, Span, inspect_program
+from pse.language.check import ModuleReference, Tag
+from pse.lsp._symbols import Symbol, Symbols
+from pse.modules import Finder, examine_source
+from pse.program import Placement, place_threads
+
+ENDING = ".coven"
+
+
+class Lines:
+    """The lines of a text, and the way from its spans to an editor's ranges.
+
+    Parameters
+    ----------
+    text : str
+        The whole text.
+    codec : PositionCodec
+        The units in which the editor counts.
+    """
+
+    def __init__(self, text: str, codec: PositionCodec) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self._codec = codec
+
+    def place(self, position: types.Position) -> tuple[int, int]:
+        """Give line and column, from 1, of a place in the editor."""
+        line = self.lines[min(position.line, len(self.lines) - 1)]
+        if line.isascii():
+            return min(position.line, len(self.lines) - 1) + 1, min(position.character, len(line)) + 1
+        found = self._codec.position_from_client_units(self.lines, position)
+        return found.line + 1, found.character + 1
+
+    def position(self, line: int, column: int) -> types.Position:
+        """Give the editor's position of a line and a column that are counted from 1."""
+        line = min(max(line, 1), len(self.lines))
+        character = min(max(column - 1, 0), len(self.lines[line - 1]))
+        if self.lines[line - 1].isascii():
+            return types.Position(line - 1, character)
+        return self._codec.position_to_client_units(self.lines, ServerTextPosition(line - 1, character))
+
+    def range(self, span: Span) -> types.Range:
+        """Give the editor's range of a span."""
+        return types.Range(
+            self.position(span.line, span.column), self.position(span.end_line, span.end_column)
+        )
+
+    def written(self, span: Span) -> str:
+        """Give the text of a span of one line."""
+        return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
+
+    def whole(self) -> types.Range:
+        """Give the range of the whole text."""
+        return types.Range(types.Position(0, 0), self.position(len(self.lines), len(self.lines[-1]) + 1))
+
+    def indent(self, line: int) -> str:
+        """Give the blanks before the first word of a line."""
+        text = self.lines[line - 1]
+        return text[: len(text) - len(text.lstrip())]
+
+
+class Analysis(Lines):
+    """A program's text, and everything that is known of it.
+
+    Parameters
+    ----------
+    text : str
+        The whole text.
+    path : str
+        The program's file.
+    codec : PositionCodec
+        The units in which the editor counts.
+    finder : ModuleFinder
+        Finds the modules that it imports.
+    """
+
+    def __init__(self, text: str, path: str, codec: PositionCodec, finder: ModuleFinder) -> None:
+        super().__init__(text, codec)
+        self.path = path
+        self.inspection: Inspection = inspect_program(text, path, modules=finder)
+        self.symbols = Symbols(self.inspection.tree)
+        self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(self.inspection.tags)}
+
+    def tag(self, symbol: Symbol) -> Tag | None:
+        """Give the tag of a symbol, which has its type; None if the checker did not get that far."""
+        return self._tags.get((symbol.span.line, symbol.span.column)) if symbol.span else None
+
+    def module(self, called: str) -> ModuleReference | None:
+        """Give the module that a call names."""
+        return self.inspection.modules.get(called)
+
+    @functools.cached_property
+    def placement(self) -> Placement | None:
+        """The program's threads; None while it is wrong."""
+        return place_threads(self.inspection.program) if self.inspection.program is not None else None
+
+    def symbol_at(self, position: types.Position) -> tuple[Span, Symbol] | None:
+        """Give the name at a position of the editor, and where it is written."""
+        return self.symbols.at(*self.place(position))
+
+
+class OpenFiles(Finder):
+    """Finds modules like the command line's finder, but sees what an editor has not saved yet.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        The texts of the files that are open, by path; looked at anew in each search.
+    """
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        super().__init__()
+        self._texts = texts
+        self._examined: dict[str, tuple[str, ModuleFile]] = {}
+
+    def find(self, import_path: str, importing_file: str) -> ModuleFile:
+        """Find a file of modules; see `Finder.find`."""
+        path = resolved(import_path, importing_file)
+        text = self._texts.get(path)
+        if text is None:
+            return super().find(import_path, importing_file)
+        known = self._examined.get(path)
+        if known is None or known[0] != text:
+            known = self._examined[path] = (text, examine_source(text, path))
+        return known[1]
+
+    def modules_of(self, import_path: str, importing_file: str) -> Sequence[str]:
+        """Give the names of a file's modules; none if it can't be read."""
+        try:
+            return [signature.name for signature in self.find(import_path, importing_file).signatures]
+        except ModuleNotFound:
+            return ()
+
+
+def resolved(import_path: str, importing_file: str) -> str:
+    """Give the file that an import means."""
+    return os.path.normpath(os.path.join(os.path.dirname(importing_file), import_path))

@@ -1,0 +1,125 @@
+"""Code actions that change a program's structure: another thread for a call, a segment of statements."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from pse.language import Span
+from pse.language.syntax import ast as sx
+from pse.language.types import render_type
+from pse.lsp._actions import Edit, code_action, contains, program_of
+from pse.lsp._analysis import Analysis
+
+KIND = types.CodeActionKind.RefactorRewrite
+
+
+def refactorings(analysis: Analysis, within: types.Range) -> list[types.CodeAction]:
+    """Offer to move a call to another thread, and to make a segment of selected statements."""
+    line, _ = analysis.place(within.start)
+    actions = []
+    call = next((c for c in analysis.symbols.calls if isinstance(c, sx.Call) and _on(c, line)), None)
+    if call is not None:
+        actions += [_moved(analysis, call, label) for label in _other_threads(analysis, call)]
+    if within.start != within.end and (segment := _extracted(analysis, within)) is not None:
+        actions.append(segment)
+    return actions
+
+
+def _on(call: sx.Call, line: int) -> bool:
+    return call.span.line <= line <= call.span.end_line
+
+
+def _other_threads(analysis: Analysis, call: sx.Call) -> list[str]:
+    """Give the threads of the program that a call is not on, and the next letter."""
+    labels = [symbol.name for symbol in analysis.symbols.of_kind("thread")]
+    letters = (f"thread_{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    labels += [next((label for label in letters if label not in labels), "thread_A2")]
+    return [label for label in sorted(set(labels)) if call.label is None or label != call.label.id]
+
+
+def _moved(analysis: Analysis, call: sx.Call, label: str) -> types.CodeAction:
+    start = (
+        call.label.span
+        if call.label
+        else Span(call.span.path, *(call.callee.span.line, call.callee.span.column) * 2)
+    )
+    text = label if call.label else f"{label} "
+    return code_action(analysis, f"Move {call.callee.text} to {label}", KIND, [Edit(start, text)])
+
+
+def _extracted(analysis: Analysis, within: types.Range) -> types.CodeAction | None:
+    """Make a segment of whole statements: what they read is its input, what is used after them its output."""
+    selected = _selected(analysis, within)
+    program = program_of(analysis)
+    if not selected or program is None:
+        return None
+    first, last = selected[0], selected[-1]
+    whole = Span(first.path, first.line, first.column, last.end_line, last.end_column)
+    inputs, outputs = _crossing(analysis, whole)
+    if inputs is None or outputs is None:
+        return None
+    name = _unused(analysis, "part")
+    text = analysis.lines[whole.line - 1 : whole.end_line]
+    body = "\n".join(["  " + line.removeprefix(analysis.indent(whole.line)) for line in text])
+    results = f" -> ({', '.join(f'{type} {tag}' for tag, type in outputs)})" if outputs else ""
+    head = f"segment {name}({', '.join(f'{type} {tag}' for tag, type in inputs)}){results} {{"
+    made = Edit(Span(whole.path, program.line, 1, program.line, 1), f"{head}\n{body}\n}}\n")
+    given = f" -> {', '.join(tag for tag, _ in outputs)}" if outputs else ""
+    call = Edit(whole, f"{name}({', '.join(tag for tag, _ in inputs)}){given}")
+    return code_action(analysis, f"Make a segment of {len(selected)} statements", KIND, [made, call])
+
+
+def _selected(analysis: Analysis, within: types.Range) -> list[Span]:
+    """Give the statements of one block that lie whole within a selection."""
+    start, end = analysis.place(within.start), analysis.place(within.end)
+    waiting: list[sx.Block] = []
+    for item in analysis.inspection.tree.items if analysis.inspection.tree else ():
+        if isinstance(item, sx.ProgramBody):
+            waiting.append(item.body)
+    while waiting:
+        block = waiting.pop()
+        inside = [
+            s.span for s in block.statements if start <= (s.span.line, s.span.column) and _ends(s.span) <= end
+        ]
+        if inside:
+            return inside
+        for statement in block.statements:
+            for name in ("body", "then", "otherwise"):
+                if isinstance(part := getattr(statement, name, None), sx.Block):
+                    waiting.append(part)
+    return []
+
+
+def _ends(span: Span) -> tuple[int, int]:
+    return span.end_line, span.end_column
+
+
+Typed = list[tuple[str, str]]
+
+
+def _crossing(analysis: Analysis, whole: Span) -> tuple[Typed | None, Typed | None]:
+    """Give the tags that statements need from before, and those that are needed after, with their types."""
+    inputs: Typed | None = []
+    outputs: Typed | None = []
+    for symbol in analysis.symbols.of_kind("tag", "counter"):
+        inside = [(s, w) for s, w in symbol.places if contains(whole, s)]
+        after = [s for s, w in symbol.places if _ends(whole) <= (s.line, s.column)]
+        before = symbol.span is not None and not contains(whole, symbol.span)
+        written = any(w for _, w in inside)
+        if not inside or (not before and not after):
+            continue
+        tag = analysis.tag(symbol)
+        if tag is None or (before and written):
+            return (
+                None,
+                None,
+            )  # Its type is unknown, or it changes what is declared outside: that is no input.
+        shown = (symbol.name, render_type(tag.type))
+        (inputs if before else outputs).append(shown)  # type: ignore[union-attr]
+    return inputs, outputs
+
+
+def _unused(analysis: Analysis, name: str) -> str:
+    taken = {symbol.name for symbol in analysis.symbols.all}
+    names = [name, *(f"{name}{number}" for number in range(2, len(taken) + 2))]
+    return next(free for free in names if free not in taken)

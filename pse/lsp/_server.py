@@ -1,0 +1,164 @@
+"""The server's state: the texts that are open, their analyses, and when an editor is told what is wrong.
+
+A new analysis is made in a thread when typing pauses, or as soon as a request needs it.  Protocol, transport
+and the texts' changes are pygls'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+from pygls.workspace import TextDocument
+
+from pse._version import __version__
+from pse.language import Span
+from pse.language.diagnostics import Diagnostic, Severity
+from pse.lsp import _module_sources as sources
+from pse.lsp._analysis import ENDING, Analysis, Lines, OpenFiles, resolved
+from pse.lsp._navigation import uri_of
+
+PAUSE = 0.15
+"""Seconds without a change after which diagnostics are made anew."""
+
+UNUSED = {"W0201", "W0202", "W0203", "W0204"}
+"""Codes of warnings about names that nothing uses; editors show such names in grey."""
+
+
+class ProgramServer(LanguageServer):
+    """The server's state: the analyses of open programs.
+
+    Attributes
+    ----------
+    texts : dict of str to str
+        The texts of the files that are open, by path.
+    finder : OpenFiles
+        Finds modules, in these texts first.
+
+    See Also
+    --------
+    make_server
+    """
+
+    def __init__(self) -> None:
+        super().__init__("pse", __version__)
+        self.texts: dict[str, str] = {}
+        self.finder = OpenFiles(self.texts)
+        self._analyses: dict[str, tuple[int | None, Analysis]] = {}
+        self._pauses: dict[str, asyncio.TimerHandle] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    def lines(self, uri: str) -> Lines:
+        """Give the present text of a file."""
+        document = self.workspace.get_text_document(uri)
+        return Lines(document.source, document.position_codec)
+
+    async def fresh(self, uri: str) -> Analysis:
+        """Give the analysis of the present text; it is made if there is none."""
+        async with self._turns.setdefault(uri, asyncio.Lock()):
+            document = self.workspace.get_text_document(uri)
+            known = self._analyses.get(uri)
+            if known is None or known[0] != document.version or known[1].text != document.source:
+                made = await asyncio.to_thread(self.analyse, document, document.source)
+                known = self._analyses[uri] = (document.version, made)
+            return known[1]
+
+    def analyse(self, document: TextDocument, text: str) -> Analysis:
+        """Analyse a program's text."""
+        return Analysis(text, path_of(document.uri), document.position_codec, self.finder)
+
+    def latest(self, uri: str) -> Analysis | None:
+        """Give the last analysis of a file, perhaps of an older text."""
+        known = self._analyses.get(uri)
+        return known[1] if known else None
+
+    # Diagnostics.
+
+    def changed(self, uri: str, text: str) -> None:
+        """Take a file's new text; what is wrong with it is told when typing pauses."""
+        self.texts[path_of(uri)] = text
+        if (waiting := self._pauses.pop(uri, None)) is not None:
+            waiting.cancel()
+        loop = asyncio.get_running_loop()
+        self._pauses[uri] = loop.call_later(PAUSE, lambda: loop.create_task(self.tell(uri)))
+
+    async def tell(self, uri: str) -> None:
+        """Tell what is wrong with a file, and with the programs that import it."""
+        if path_of(uri) not in self.texts:
+            return
+        if uri.endswith(ENDING):
+            await self._tell_program(uri)
+            return
+        lines, path = self.lines(uri), path_of(uri)
+        self._publish(uri, [_shown(lines, path, d) for d in sources.problems(lines.text, path)])
+        for program in [one for one in self._analyses if one != uri and self._imports(one, path)]:
+            del self._analyses[program]
+            await self._tell_program(program)
+
+    def _imports(self, uri: str, path: str) -> bool:
+        analysis = self._analyses[uri][1]
+        return any(reference.source == path for reference in analysis.inspection.modules.values())
+
+    async def _tell_program(self, uri: str) -> None:
+        analysis = await self.fresh(uri)
+        self._publish(uri, [_shown(analysis, analysis.path, d) for d in analysis.inspection.diagnostics])
+
+    def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
+        version = self.workspace.get_text_document(uri).version
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+    def closed(self, uri: str) -> None:
+        """Forget a file."""
+        self.texts.pop(path_of(uri), None)
+        self._analyses.pop(uri, None)
+        self._publish(uri, [])
+
+
+def path_of(uri: str) -> str:
+    """Give the file of a URI."""
+    return to_fs_path(uri) or uri
+
+
+def _shown(lines: Lines, path: str, diagnostic: Diagnostic) -> types.Diagnostic:
+    """Turn a diagnostic into an editor's; one of an imported file is shown at its import."""
+    span, message = diagnostic.span, diagnostic.message
+    related = [_related(lines, path, place, text) for place, text in diagnostic.notes]
+    if span.path != path:
+        related.insert(0, _related(lines, path, span, message))
+        message = f"{span.start}: {message}"
+        place = _import_of(lines, path, span.path)
+    else:
+        place = lines.range(span)
+    help = f"\nhelp: {diagnostic.help}" if diagnostic.help else ""
+    wrong = diagnostic.severity is Severity.ERROR
+    return types.Diagnostic(
+        place,
+        message + help,
+        types.DiagnosticSeverity.Error if wrong else types.DiagnosticSeverity.Warning,
+        code=diagnostic.code,
+        source="pse",
+        tags=[types.DiagnosticTag.Unnecessary] if diagnostic.code in UNUSED else None,
+        related_information=related or None,
+    )
+
+
+def _related(lines: Lines, path: str, span: Span, text: str) -> types.DiagnosticRelatedInformation:
+    if span.path == path:
+        return types.DiagnosticRelatedInformation(types.Location(uri_of(path), lines.range(span)), text)
+    start = types.Position(max(span.line - 1, 0), max(span.column - 1, 0))
+    end = types.Position(max(span.end_line - 1, 0), max(span.end_column - 1, 0))
+    uri = uri_of(span.path) if Path(span.path).is_file() else uri_of(path)
+    return types.DiagnosticRelatedInformation(types.Location(uri, types.Range(start, end)), text)
+
+
+def _import_of(lines: Lines, path: str, source: str) -> types.Range:
+    """Give the range of the line that imports a file; the first line if none does."""
+    for number, line in enumerate(lines.lines, 1):
+        imports = line.lstrip().startswith("import") and line.count('"') >= 2
+        if imports and resolved(line.split('"')[1], path) == source:
+            start = len(lines.indent(number)) + 1
+            return lines.range(Span(path, number, start, number, len(line.rstrip()) + 1))
+    return lines.range(Span(path, 1, 1, 1, 2))

@@ -1,0 +1,286 @@
+"""What every name in a program means: where it is declared, and everywhere it is read and written.
+
+Works on the syntax tree alone, so it knows programs with mistakes, too.  Visibility is the checker's
+(`pse.language.check._scope`): `let`, `var` and counters live in their block, what a call makes in the
+program or segment around it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from pse.language import Span
+from pse.language.syntax import ast as sx
+from pse.language.types import Apply, Binary, Name, Unary
+
+PROCS = "procs"
+
+
+@dataclasses.dataclass
+class Symbol:
+    """A name's meaning.
+
+    Attributes
+    ----------
+    name : str
+        As it is written; `fft.rows` for a module of an import.
+    kind : str
+        "parameter", "partition", "import", "module", "segment", "program", "tag", "counter" or "thread".
+    span : Span or None
+        Where it is declared; None for what no text declares (`pse.std`, `procs`).
+    scope : Span or None
+        Where it is visible; None: in the whole file.
+    node : object
+        The node that declares it.
+    places : list of (Span, bool)
+        Everywhere it is written, the declaration included, and whether it gets a value there.
+    """
+
+    name: str
+    kind: str
+    span: Span | None
+    scope: Span | None = None
+    node: object = None
+    places: list[tuple[Span, bool]] = dataclasses.field(default_factory=list)
+
+
+class Symbols:
+    """The symbols of a program.
+
+    Parameters
+    ----------
+    tree : Program or None
+        The program's tree; None has no symbols.
+    """
+
+    def __init__(self, tree: sx.Program | None) -> None:
+        self.all: list[Symbol] = []
+        self.calls: list[sx.Call | sx.CallExpression] = []
+        self._file: dict[str, Symbol] = {}
+        self._threads: dict[str, Symbol] = {}
+        self._blocks: list[tuple[dict[str, Symbol], Span]] = []
+        if tree is not None:
+            self._items(tree)
+        self._by_line: dict[int, list[tuple[Span, Symbol]]] = {}
+        for symbol in self.all:
+            for span, _ in symbol.places:
+                self._by_line.setdefault(span.line, []).append((span, symbol))
+
+    def at(self, line: int, column: int) -> tuple[Span, Symbol] | None:
+        """Give the name at a place (counted from 1), also right behind it, and where it begins and ends."""
+        found = [p for p in self._by_line.get(line, ()) if p[0].column <= column <= p[0].end_column]
+        return min(found, key=lambda place: place[0].end_column - place[0].column, default=None)
+
+    def visible(self, line: int, column: int) -> Iterator[Symbol]:
+        """Give the symbols that can be used at a place; an inner one of a name before an outer one."""
+        inside = [
+            s for s in self.all if s.kind not in ("thread", "program") and _holds(s.scope, line, column)
+        ]
+        yield from sorted(
+            inside, key=lambda s: (0, 0) if s.scope is None else (-s.scope.line, -s.scope.column)
+        )
+
+    def of_kind(self, *kinds: str) -> list[Symbol]:
+        """Give the symbols of some kinds, in textual order."""
+        return [symbol for symbol in self.all if symbol.kind in kinds]
+
+    # Declaring and looking up.
+
+    def _add(self, into: dict[str, Symbol], name: sx.Identifier, kind: str, node: object) -> Symbol:
+        scope = None if into is self._file or into is self._threads else self._scope_of(into)
+        symbol = Symbol(name.id, kind, name.span, scope, node, [(name.span, kind != "thread")])
+        into[name.id] = symbol
+        self.all.append(symbol)
+        return symbol
+
+    def _scope_of(self, block: dict[str, Symbol]) -> Span:
+        return next(span for names, span in self._blocks if names is block)
+
+    def _find(self, name: str) -> Symbol | None:
+        for names, _ in reversed(self._blocks):
+            if name in names:
+                return names[name]
+        return self._file.get(name)
+
+    def _refer(self, name: str, span: Span | None, *, written: bool = False) -> None:
+        symbol = self._find(name)
+        if symbol is not None and span is not None:
+            symbol.places.append((span, written))
+
+    def _foreign(self, name: str, kind: str, span: Span) -> None:
+        """Refer to what no text of the program declares: a module of a file or of the library, `procs`."""
+        symbol = self._file.get(name)
+        if symbol is None:
+            symbol = self._file[name] = Symbol(name, kind, None)
+            self.all.append(symbol)
+        symbol.places.append((span, False))
+
+    # The file.
+
+    def _items(self, tree: sx.Program) -> None:
+        for item in tree.items:
+            match item:
+                case sx.Segment():
+                    self._add(self._file, item.name, "segment", item)
+                case sx.Import():
+                    self._import(item)
+        for item in tree.items:
+            self._declared(item)
+
+    def _declared(self, item: sx.Item) -> None:
+        match item:
+            case sx.Param():
+                self._add(self._file, item.name, "parameter", item)
+                self._expressions(item.default, item.where)
+            case sx.PartitionNode():
+                self._add(self._file, item.name, "partition", item)
+                self._expressions(item.count, *item.grid)
+            case sx.Threads() | sx.Options():
+                labels = item.names if isinstance(item, sx.Threads) else [e.thread for e in item.entries]
+                for label in labels:
+                    self._thread(label)
+            case sx.Segment():
+                self._segment(item)
+            case sx.ProgramBody():
+                places = [(item.name.span, True)]
+                self.all.append(Symbol(item.name.id, "program", item.name.span, None, item, places))
+                self._block(item.body)
+
+    def _import(self, item: sx.Import) -> None:
+        if item.alias is not None:
+            self._add(self._file, item.alias, "import", item)
+        for name in item.names or ():
+            self._add(self._file, name.alias or name.name, "module", (item, name))
+            if name.alias is not None:
+                self._foreign(f"{item.path}:{name.name.id}", "module", name.name.span)
+
+    def _segment(self, item: sx.Segment) -> None:
+        self._blocks.append(({}, item.span))
+        for field in (*item.inputs, *item.outputs):
+            self._type(field.type)
+            self._add(self._blocks[-1][0], field.name, "tag", field)
+        self._block(item.body)
+        self._blocks.pop()
+
+    def _thread(self, label: sx.Identifier | None) -> None:
+        if label is None:
+            return
+        known = self._threads.get(label.id)
+        if known is None:
+            self._add(self._threads, label, "thread", None)
+        else:
+            known.places.append((label.span, False))
+
+    # Statements.
+
+    def _block(self, block: sx.Block, counter: tuple[sx.Identifier, sx.For] | None = None) -> None:
+        self._blocks.append(({}, block.span))
+        if counter is not None:
+            self._add(self._blocks[-1][0], counter[0], "counter", counter[1])
+        for statement in block.statements:
+            self._statement(statement)
+        self._blocks.pop()
+
+    def _statement(self, node: sx.Statement) -> None:
+        match node:
+            case sx.Call():
+                self._call(node)
+            case sx.Let():
+                self._expressions(node.value)
+                self._add(self._blocks[-1][0], node.name, "tag", node)
+            case sx.Var():
+                self._type(node.type)
+                self._expressions(node.value)
+                self._add(self._blocks[-1][0], node.name, "tag", node)
+            case sx.Assignment():
+                self._expressions(node.value)
+                self._refer(node.name.id, node.name.span, written=True)
+            case sx.For():
+                self._expressions(node.lower, node.upper, node.inflight)
+                self._block(node.body, (node.counter, node))
+            case sx.While():
+                self._expressions(node.condition, node.limit)
+                self._block(node.body)
+            case sx.If():
+                self._expressions(node.condition)
+                self._block(node.then)
+                if node.otherwise is not None:
+                    self._block(node.otherwise)
+            case sx.Parallel():
+                self._over(node.partition)
+                self._block(node.body)
+
+    def _call(self, node: sx.Call) -> None:
+        self._thread(node.label)
+        self.calls.append(node)
+        self._callee(node.callee)
+        self._expressions(*(argument.value for argument in node.arguments))
+        for output in node.outputs:
+            self._distribution(output.distribution)
+            self._output(output.name, node)
+            if output.reduction is not None:
+                self._output(output.reduction.target, node)
+                self._distribution(output.reduction.distribution)
+
+    def _output(self, name: sx.Identifier, node: sx.Call) -> None:
+        """Take a name that a call writes: a tag that there is, or a new one of the body around the call."""
+        if self._find(name.id) is not None:
+            self._refer(name.id, name.span, written=True)
+        else:
+            self._add(self._blocks[0][0], name, "tag", node)
+
+    def _callee(self, callee: sx.Dotted) -> None:
+        first, *rest = callee.parts
+        if self._find(first.id) is not None:
+            self._refer(first.id, first.span)
+        elif not rest:
+            self._foreign(first.id, "module", first.span)
+        for part in rest:
+            self._foreign(callee.text, "module", part.span)
+
+    # Expressions and types.
+
+    def _expressions(self, *roots: sx.SyntaxExpression | None) -> None:
+        waiting = [root for root in reversed(roots) if root is not None]
+        while waiting:
+            node = waiting.pop()
+            match node:
+                case Name():
+                    self._name(node)
+                case sx.CallExpression():
+                    self.calls.append(node)
+                    self._callee(node.callee)
+                    waiting += reversed([argument.value for argument in node.arguments])
+                case Unary():
+                    waiting.append(node.operand)
+                case Binary():
+                    waiting += [node.right, node.left]
+                case Apply():
+                    waiting += reversed(node.arguments)
+
+    def _name(self, node: Name) -> None:
+        if node.id == PROCS and node.span is not None:
+            self._foreign(PROCS, "parameter", node.span)
+        else:
+            self._refer(node.id, node.span)
+
+    def _type(self, node: sx.TypeNode) -> None:
+        self._expressions(*(node.shape or ()))
+        self._distribution(node.distribution)
+
+    def _distribution(self, node: sx.DistributionNode | None) -> None:
+        if node is not None:
+            self._refer(node.pattern.parts[0].id, node.pattern.parts[0].span)
+            self._expressions(*node.arguments, *node.halo)
+            self._over(node.partition)
+
+    def _over(self, name: sx.Identifier | None) -> None:
+        if name is not None:
+            self._refer(name.id, name.span)
+
+
+def _holds(scope: Span | None, line: int, column: int) -> bool:
+    if scope is None:
+        return True
+    return (scope.line, scope.column) <= (line, column) <= (scope.end_line, scope.end_column)

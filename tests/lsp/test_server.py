@@ -1,0 +1,146 @@
+"""The server itself, talked to by its protocol as editors do, and by Neovim as the manual sets it up."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from .conftest import COMMAND, PROGRAMS, position
+
+HEAT = (PROGRAMS / "heat.coven").read_text()
+
+
+def test_a_mistake_is_told_when_typing_pauses_and_gone_when_it_is_mended(session):
+    async def talk(editor):
+        uri = editor.open(PROGRAMS / "heat.coven")
+        right = await editor.diagnostics(uri, 1)
+        editor.change(uri, 2, HEAT.replace("exchange(u)", "exchange(w)"))
+        wrong = await editor.diagnostics(uri, 2)
+        editor.change(uri, 3, HEAT)
+        return right, wrong, await editor.diagnostics(uri, 3)
+
+    right, (wrong,), again = session(PROGRAMS, talk)
+    assert right == again == []
+    assert (wrong.code, wrong.severity, wrong.source) == ("E0201", types.DiagnosticSeverity.Error, "pse")
+    assert wrong.message.startswith("unknown name `w`\nhelp: ")
+    assert wrong.range.start == position(HEAT, "exchange(u)", 9)
+
+
+def test_related_places_and_unused_names_are_marked(session, tmp_path):
+    text = "coven 1\nprogram p {\n  let x = 1\n}\nprogram q {}\n"
+
+    async def talk(editor):
+        twice = editor.open(tmp_path / "twice.coven", text)
+        unused = editor.open(tmp_path / "unused.coven", text.replace("program q {}\n", ""))
+        return await editor.diagnostics(twice, 1), await editor.diagnostics(unused, 1)
+
+    (twice,), (unused,) = session(tmp_path, talk)
+    assert twice.related_information[0].message == "the first program is here"
+    assert list(unused.tags) == [types.DiagnosticTag.Unnecessary]
+
+
+def test_a_module_source_that_is_not_saved_counts(session, tmp_path):
+    program = 'coven 1\nimport "k.py" { f }\nprogram p { f(2) -> x  print(x) }\n'
+    source = "#@ coven module f(in i64 n, out i64 m)\ndef f(n):\n    return n\n"
+    (tmp_path / "k.py").write_text(source)
+
+    async def talk(editor):
+        uri = editor.open(tmp_path / "p.coven", program)
+        before = await editor.diagnostics(uri, 1)
+        module = editor.open(tmp_path / "k.py", source, "python")
+        await editor.diagnostics(module, 1)
+        editor.change(module, 2, source.replace("in i64 n, ", "in i64 n, in i64 k, "))
+        own = await editor.diagnostics(module, 2)
+        hover = await editor.text_document_hover_async(
+            types.HoverParams(types.TextDocumentIdentifier(module), types.Position(0, 22))
+        )
+        while not (after := await editor.diagnostics(uri, 1)):
+            pass  # What was told when the source was opened.
+        return before, own, after, hover
+
+    before, own, after, hover = session(tmp_path, talk)
+    assert not before
+    assert [d.code for d in own] == ["E0526"], "the function has fewer parameters than its directive now"
+    assert after, "the program's call is wrong now, though no file was saved"
+    assert hover is None or "f(" in hover.contents.value
+
+
+def test_requests_are_answered_over_the_wire(session):
+    async def talk(editor):
+        uri = editor.open(PROGRAMS / "heat.coven")
+        document, at = types.TextDocumentIdentifier(uri), position(HEAT, "exchange(u)", 9)
+        hover = await editor.text_document_hover_async(types.HoverParams(document, at))
+        names = await editor.text_document_completion_async(types.CompletionParams(document, at))
+        edit = await editor.text_document_rename_async(types.RenameParams(document, at, "now"))
+        found = await editor.workspace_symbol_async(types.WorkspaceSymbolParams("RING"))
+        changes = await editor.text_document_formatting_async(
+            types.DocumentFormattingParams(document, types.FormattingOptions(2, True))
+        )
+        with pytest.raises(Exception, match="`v` is in use"):
+            await editor.text_document_rename_async(types.RenameParams(document, at, "v"))
+        return hover, names, edit, found, changes
+
+    hover, names, edit, found, changes = session(PROGRAMS, talk)
+    assert "f64[NX, NY]" in hover.contents.value
+    assert "u" in [item.label for item in names]
+    assert len(edit.changes[(PROGRAMS / "heat.coven").as_uri()]) == 6
+    assert [symbol.name for symbol in found] == ["ring"]
+    assert not changes
+
+
+def test_an_editor_that_goes_away_ends_the_server():
+    server = subprocess.run(COMMAND, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert (server.returncode, server.stdout, server.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("address", ["abc", "127.0.0.1:0", "70000"])
+def test_a_port_that_cant_be_is_told(address):
+    told = subprocess.run([*COMMAND, "--tcp", address], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 2
+    assert f"--tcp {address} names no port" in told.stderr
+
+
+def test_without_pygls_the_command_says_what_to_install():
+    script = "import sys; sys.modules['pygls'] = None; from pse.cli import main; main()"
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", script, "lsp"], capture_output=True, text=True, timeout=60
+    )
+    assert told.returncode == 2
+    assert "pip install 'pse[desk]'" in told.stderr
+
+
+@pytest.mark.skipif(shutil.which("nvim") is None, reason="there is no Neovim here")
+def test_neovim_shows_diagnostics_with_the_set_up_of_the_manual(tmp_path):
+    manual = (Path(__file__).parents[2] / "docs" / "editors.md").read_text()
+    (tmp_path / "init.lua").write_text(re.search(r"```lua\n(.*?)```", manual, re.DOTALL)[1])
+    (tmp_path / "wrong.coven").write_text("coven 1\nprogram p { print(y) }\n")
+    ask = """
+    vim.wait(30000, function() return #vim.diagnostic.get(0) > 0 end, 50)
+    for _, found in ipairs(vim.diagnostic.get(0)) do
+      io.stdout:write(found.code, " line ", found.lnum + 1, "\\n")
+    end
+    """
+    bin = str(Path(sys.executable).parent)
+    told = subprocess.run(
+        [
+            "nvim",
+            "--headless",
+            "-u",
+            "init.lua",
+            "wrong.coven",
+            "-c",
+            "lua " + " ".join(ask.split("\n")),
+            "-c",
+            "qa!",
+        ],
+        cwd=tmp_path,
+        env={"PATH": f"{bin}:/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert "E0201 line 2" in told.stdout, told.stderr

@@ -1,0 +1,112 @@
+"""A module finder that reads its directives from a table: what tests of the checker need, and no files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+
+import pytest
+
+from pse.errors import ModuleNotFound
+from pse.language import Diagnostic, ModuleFile, Span, parse_directive
+from pse.language.types._types import LANGUAGES, Signature
+from pse.modules.std._signatures import DIRECTIVES
+
+MODULES = {
+    "kernels/fft.c": """
+        rows(inout c128 a[m, n] @ block(0))
+        fft_rows(inout c128 a[m, n] @ block(0))
+    """,
+    "frames.py": """
+        load_frame(in i64 k, in i64 n, out c128 image[n, n])
+        save_frame(in i64 k, in c128 spectrum[n, n])
+    """,
+    "heat.c": """
+        init(out f64 u[nx + 2, ny + 2])
+        step(in f64 u[nx + 2, ny + 2], out f64 v[nx + 2, ny + 2], out f64 residual)
+    """,
+    "gravity.c": """
+        forces(in f64 x[n, 4], in f64 y[m, 4], inout f64 acc[n, 3])
+        kick(inout f64 v[n, 3], in f64 acc[n, 3], in f64 dt)
+        drift(inout f64 x[n, 4], in f64 v[n, 3], in f64 dt)
+        energy(in f64 x[n, 4], in f64 v[n, 3], out f64 e)
+    """,
+    "plummer.py": """
+        plummer(in i64 n, in i64 seed = 42, out f64 x[n, 4], out f64 v[n, 3])
+    """,
+    "tools.c": """
+        make(in i64 n, out f64 x[n])
+        make2(in i64 n, in i64 m, out f64 x[n, m])
+        double(in i64 n, out f64 x[2 * n])
+        use(in f64 x[n])
+        use2(in f64 x[n, m])
+        square(in f64 x[n, n])
+        pair(in f64 x[n], in f64 y[n])
+        product(in f64 x[n], in f64 y[n], out f64 z[n])
+        grow(in f64 x[n], in f64 y[m], out f64 z[n + m])
+        halve(in f64 x[2 * n], out f64 y[n])
+        blend(inout f64 x[n, m], in f64 y[n, m])
+        change(inout f64 x[n])
+        norm(in f64 x[n], out f64 value)
+        count(in f64 x[n], out i64 value)
+        number(out i64 value)
+        bump(inout i64 value)
+        whole(in f64 x[n] @ root)
+        everywhere(in f64 x[n] @ replicated)
+        piece(in f64 x[n] @ block(0), out f64 y[n] @ block(0))
+        sized(in i64 n, inout f64 x[n])
+        text(in string name)
+        scale(inout T x[n], in T factor)
+        made(out T x[n])
+        local(in f64 x[n], out f64 h[16])
+        talk(in comm c, inout f64 x[n]) collective
+        secret(out object o)
+        tell(in object o)
+        flag(in f64 x[n], out bool done)
+        single(in f32 x[n])
+        spread(in f64 u[n + 2], out f64 v[n + 2])
+        spread_rows(in f64 u[m + 2, n + 2] @ block(0) halo(1), out f64 v[m + 2, n + 2] @ block(0) halo(1))
+        smooth(inout f64 u[n + 2])
+        mix(in T x[n], in T y[n])
+        shaped(out f64 x[n])
+    """,
+    "broken.c": "bad(in f64 x[1.5])",
+    "shapes.py": """
+        noise(in i64 n, in f64 scale = 1.0, in i64 seed = 42, out f64 x[n])
+    """,
+}
+
+
+class FakeFinder:
+    """Finds what is in `MODULES` (or another table), and the standard library."""
+
+    def __init__(self, modules: Mapping[str, str] = MODULES) -> None:
+        self._modules = modules
+
+    def find(self, import_path: str, importing_file: str) -> ModuleFile:
+        if import_path == "pse.std":
+            return self._file(import_path, "std", DIRECTIVES)
+        if import_path not in self._modules:
+            raise ModuleNotFound(f"`{import_path}` is not there", help="paths are relative to the program")
+        language = LANGUAGES[PurePath(import_path).suffix]
+        return self._file(import_path, language, self._modules[import_path])
+
+    def _file(self, path: str, language: str, directives: str) -> ModuleFile:
+        signatures: list[Signature] = []
+        diagnostics: list[Diagnostic] = []
+        for line, text in enumerate(directives.split("\n"), 1):
+            if not text.strip():
+                continue
+            found = parse_directive(text.strip(), Span(path, line, 18, line, 18 + len(text.strip())))
+            if isinstance(found, Signature):
+                signatures.append(found)
+            else:
+                diagnostics += found
+        source = None if language == "std" else path
+        return ModuleFile(path, source, language, tuple(signatures), tuple(diagnostics))
+
+
+@pytest.fixture(scope="session")
+def finder() -> FakeFinder:
+    """Give a finder with the modules of `MODULES`."""
+    return FakeFinder()
