@@ -9,11 +9,11 @@
 /* Until when this thread takes its core for free, or for one on which somebody computes. */
 static _Thread_local uint64_t free_until, busy_until;
 
-uint64_t pse_backoff_yield(uint64_t now, uint64_t *busy)
+uint64_t pse_backoff_yield(uint64_t now, uint64_t computes, uint64_t *busy)
 {
     sched_yield();
     const uint64_t back = pse_clock();
-    if (back - now > PSE_BACKOFF_YIELD_BUSY)
+    if (back - now > computes)
         *busy = back + PSE_BACKOFF_TRUST_BUSY;
     return back;
 }
@@ -30,7 +30,7 @@ static void nap(const pse_backoff *wait, uint64_t now)
 /* Let others run, and learn from it. */
 static void let_others_run(uint64_t now)
 {
-    const uint64_t back = pse_backoff_yield(now, &busy_until);
+    const uint64_t back = pse_backoff_yield(now, PSE_BACKOFF_YIELD_BUSY, &busy_until);
     free_until = back - now < PSE_BACKOFF_YIELD_FREE ? back + PSE_BACKOFF_TRUST_FREE : 0;
 }
 
@@ -38,11 +38,10 @@ static void let_others_run(uint64_t now)
 static bool moved_data(pse_backoff *wait, uint64_t now)
 {
     const uint64_t took = now - wait->back;
-    if (wait->cold)
-        return false;
-    if (!wait->quickest || took < wait->quickest)
+    if (!wait->cold && (!wait->quickest || took < wait->quickest))
         wait->quickest = took;
-    return took > 3 * wait->quickest + 1000 && took < PSE_BACKOFF_YIELD_BUSY;
+    return took > (wait->cold ? PSE_BACKOFF_LOOK_MOVED : 3 * wait->quickest + 1000) &&
+           took < PSE_BACKOFF_YIELD_BUSY;
 }
 
 void pse_backoff_pause(pse_backoff *wait)
@@ -52,6 +51,7 @@ void pse_backoff_pause(pse_backoff *wait)
         wait->begin = now;
     } else if (moved_data(wait, now)) {
         wait->begin = wait->back = now;
+        wait->cold = false;
         return;
     }
     const bool was_cold = wait->cold;

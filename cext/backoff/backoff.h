@@ -32,9 +32,9 @@ typedef struct pse_backoff {
 /* After a look that found nothing. */
 void pse_backoff_pause(pse_backoff *wait);
 
-/* Let others run; gives the time after it.  If somebody computes on this core, *busy_until becomes the time
- * until which waits should sleep at once. */
-uint64_t pse_backoff_yield(uint64_t now, uint64_t *busy_until);
+/* Let others run; gives the time after it.  If that took longer than `computes`, somebody computes on this
+ * core, and *busy_until becomes the time until which waits should sleep at once. */
+uint64_t pse_backoff_yield(uint64_t now, uint64_t computes, uint64_t *busy_until);
 
 #ifdef __cplusplus
 }

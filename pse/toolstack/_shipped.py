@@ -32,7 +32,7 @@ BUILT = _HERE / "tools"
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
 _RECORDER = ("recorder.c", "recorder.h")
-_ELF = ("mapped_elf.c", "mapped_elf.h")
+_ELF = ("mapped_elf.c", "mapped_elf.h", "loaded_elf.c", "loaded_elf.h")
 _TABLES = ("abi_events.h", "abi_waiting.h", "abi_coschedule.h", "abi_environment.h")
 _LAYER = _HERE / "lib" / "libpse_bcs.so"
 """The coscheduled layer, which needs no MPI: the tool `bcs` is linked with it."""
@@ -124,7 +124,7 @@ def _folders() -> list[Path]:
 
 
 def _elf_folder() -> Path:
-    """Give the folder of what the stack and the tool `trace` read files of libraries by."""
+    """Give the folder of what the stack and tools read and change libraries by."""
     packed = BUILT / "source" / "elf"
     return packed if packed.exists() else _CEXT / "toolstack" / "core" / "elf"
 
@@ -145,10 +145,14 @@ def _build(compiler: Sequence[str], header: Header, names: frozenset[str], place
             if listed.exists():
                 text = wrappers(header, listed.read_text(), names)
                 Path(work, f"{listed.stem}_wrappers.c").write_text(text)
+        elf_folder = _elf_folder()
+        further = {
+            "trace": [recorder / "recorder.c", elf_folder / "mapped_elf.c"],
+            "coopwait": [elf_folder / "loaded_elf.c"],
+        }
         commands = []
         for tool in tools:
-            extra = [recorder / "recorder.c", _elf_folder() / _ELF[0]] if tool.name == "trace" else []
-            own = map(str, [*tool.rglob("*.c"), *extra])
+            own = map(str, [*tool.rglob("*.c"), *further.get(tool.name, [])])
             product = ["-o", str(made / f"{tool.name}.so"), "-lm"]
             product += [str(_LAYER), f"-Wl,-rpath,{_LAYER.parent}"] if tool.name == "bcs" else []
             commands.append([*line, f"-I{tool}", *_LINKED, *own, *shared, *product])

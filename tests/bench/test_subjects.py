@@ -97,7 +97,7 @@ SMALL = {
         ),
         13,
     ),
-    "coopwait": (coopwait, coopwait.Sizes(batches=1, rounds=20, crowded=3), 3),
+    "coopwait": (coopwait, coopwait.Sizes(ranks=(3,), batches=1, milliseconds=0.1), 4),
     "recording": (
         recording,
         recording.Sizes(n=64, frames=3, units=2, seconds=0.01, emulated=False),

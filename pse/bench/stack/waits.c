@@ -1,74 +1,153 @@
-/* How long operations take that have to wait: through the tool coopwait, and in MPI's own way past it, in
- * turn.
+/* How long MPI's blocking routines take, for every size: see pse/bench/subjects/coopwait.py.
  *
- *     waits BATCHES ROUNDS    prints "allreduce, MPI's allreduce", and for two ranks "ping-pong, MPI's
- * ping-pong": medians in ns at rank 0, of a ping-pong half a round
+ *     waits LEVEL BATCHES MILLISECONDS    a line "routine bytes ns" for each: the mean of all rounds
+ *
+ * A batch is as many rounds as fit into MILLISECONDS, and its time that of the rank that is last.  The
+ * batches of all routines and sizes take turns.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "batches.h"
 
-static int rank;
+enum { LARGEST = 4 << 20, FIRST = 2, MOST = 20000, PARTS = 4 };
 
-static void allreduce(void)
+static int rank, size;
+static char *ours, *theirs;
+
+static void barrier(int bytes)
 {
-    double mine = 1, sum;
-    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    (void)bytes;
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void plain_allreduce(void)
+static void bcast(int bytes)
 {
-    double mine = 1, sum;
-    PMPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Bcast(ours, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
-static void to_and_fro(void)
+static void reduce(int bytes)
 {
-    double data = 0;
-    for (int way = 0; way < 2; way++)
-        if (way == rank)
-            MPI_Send(&data, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD);
-        else
-            MPI_Recv(&data, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Reduce(ours, theirs, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 
-static void plain_to_and_fro(void)
+static void allreduce(int bytes)
 {
-    double data = 0;
-    for (int way = 0; way < 2; way++)
-        if (way == rank)
-            PMPI_Send(&data, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD);
-        else
-            PMPI_Recv(&data, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(ours, theirs, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void measure(void (*operation)(void), int rounds, double *times)
+static void alltoall(int bytes)
 {
-    operation();
-    for (int i = 0; i < rounds; i++) {
-        const double begin = now();
-        operation();
-        times[i] = now() - begin;
+    const int each = bytes / size < 8 ? 8 : bytes / size;
+    MPI_Alltoall(ours, each, MPI_BYTE, theirs, each, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void sendrecv(int bytes)
+{
+    MPI_Sendrecv(ours, bytes, MPI_BYTE, (rank + 1) % size, 0, theirs, bytes, MPI_BYTE,
+                 (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Half of the bytes to each neighbour of the ring, and from it. */
+static void start_both(int bytes, MPI_Request requests[4])
+{
+    const int half = bytes / 2, right = (rank + 1) % size, left = (rank + size - 1) % size;
+    MPI_Irecv(theirs, half, MPI_BYTE, left, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(theirs + half, half, MPI_BYTE, right, 2, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(ours, half, MPI_BYTE, right, 1, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(ours + half, half, MPI_BYTE, left, 2, MPI_COMM_WORLD, &requests[3]);
+}
+
+static void waitany(int bytes)
+{
+    MPI_Request requests[4];
+    start_both(bytes, requests);
+    for (int i = 0, which; i < 4; i++)
+        MPI_Waitany(4, requests, &which, MPI_STATUS_IGNORE);
+}
+
+static void waitsome(int bytes)
+{
+    MPI_Request requests[4];
+    start_both(bytes, requests);
+    for (int done = 0, some, which[4]; done < 4; done += some)
+        MPI_Waitsome(4, requests, &some, which, MPI_STATUSES_IGNORE);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(int bytes);
+} routines[] = {{"barrier", barrier},     {"bcast", bcast},       {"reduce", reduce},
+                {"allreduce", allreduce}, {"alltoall", alltoall}, {"sendrecv", sendrecv},
+                {"waitany", waitany},     {"waitsome", waitsome}};
+static const int sizes[] = {8, 1 << 10, 64 << 10, 1 << 20, LARGEST};
+enum { ROUTINES = sizeof routines / sizeof *routines, SIZES = sizeof sizes / sizeof *sizes };
+
+/* What is known of a cell: rounds that fit into a batch, and the ns and rounds of all batches. */
+struct cell {
+    int fit;
+    double ns, rounds;
+};
+
+/* The ns of some rounds, at the rank that is last. */
+static double measure(int routine, int bytes, int rounds)
+{
+    double mine, last;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now();
+    for (int i = 0; i < rounds; i++)
+        routines[routine].run(bytes);
+    mine = now() - begin;
+    MPI_Allreduce(&mine, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return last;
+}
+
+/* One batch, in parts, so that one that takes much longer than the last can end. */
+static void measure_batch(int routine, int bytes, double longest, struct cell *cell)
+{
+    const int part = cell->fit / PARTS ? cell->fit / PARTS : 1;
+    double took = 0;
+    for (int done = 0; done < cell->fit && took < 3 * longest; done += part) {
+        took += measure(routine, bytes, part);
+        cell->rounds += part;
     }
+    cell->ns += took;
+}
+
+/* Find how many rounds fit into a batch, from the quicker one of two tries. */
+static void prepare(int routine, int bytes, double longest, struct cell *cell)
+{
+    const double first = measure(routine, bytes, FIRST), second = measure(routine, bytes, FIRST);
+    const double round = (first < second ? first : second) / FIRST;
+    cell->fit = round * MOST < longest ? MOST : round > longest ? 1 : (int)(longest / round);
 }
 
 int main(int argc, char **argv)
 {
-    static void (*const operations[])(void) = {allreduce, plain_allreduce, to_and_fro, plain_to_and_fro};
-    double *times[4];
-    int size, batches = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 2 ? atoi(argv[2]) : 1;
-    MPI_Init(&argc, &argv);
+    static struct cell cells[ROUTINES][SIZES];
+    int provided;
+    if (argc != 4)
+        return 2;
+    const int batches = atoi(argv[2]);
+    const double longest = atof(argv[3]) * 1e6;
+    MPI_Init_thread(&argc, &argv, atoi(argv[1]), &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const int kinds = size == 2 ? 4 : 2;
-    for (int kind = 0; kind < kinds; kind++)
-        times[kind] = malloc((size_t)(batches * rounds) * sizeof(double));
-    for (int batch = 0; batch < batches; batch++)
-        for (int kind = 0; kind < kinds; kind++)
-            measure(operations[kind], rounds, times[kind] + batch * rounds);
-    for (int kind = 0; kind < kinds && rank == 0; kind++)
-        printf("%g ", median(times[kind], batches * rounds) / (kind < 2 ? 1 : 2));
+    ours = malloc(LARGEST), theirs = malloc(LARGEST);
+    memset(ours, 0, LARGEST), memset(theirs, 0, LARGEST);
+    for (int batch = -1; batch < batches; batch++)
+        for (int routine = 0; routine < ROUTINES; routine++)
+            for (int i = 0; i < SIZES && (routine || !i); i++) {
+                if (batch < 0)
+                    prepare(routine, sizes[i], longest, &cells[routine][i]);
+                else
+                    measure_batch(routine, sizes[i], longest, &cells[routine][i]);
+            }
+    for (int routine = 0; routine < ROUTINES && rank == 0; routine++)
+        for (int i = 0; i < SIZES && (routine || !i); i++)
+            printf("%s %d %g\n", routines[routine].name, routine ? sizes[i] : 0,
+                   cells[routine][i].ns / cells[routine][i].rounds);
     MPI_Finalize();
     return 0;
 }

@@ -61,6 +61,58 @@ def test_a_waiting_rank_uses_no_processor_time(stacked, wait):
     assert float(used["1"]) < 0.1, f"rank 1 used {used['1']} s of processor time while it waited for 1 s"
 
 
+LOCKED = """
+import time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+window = MPI.Win.Allocate(8, comm=comm)
+if comm.rank == 0:
+    window.Lock(0)
+comm.Barrier()
+begin = time.process_time()
+if comm.rank == 0:
+    time.sleep(1.0)
+else:
+    window.Lock(0)
+window.Unlock(0)
+used = time.process_time() - begin
+window.Free()
+if comm.rank == 1:
+    print(MPI.Get_library_version().split()[2], used)
+"""
+
+
+@pytest.mark.mpi
+def test_what_has_no_nonblocking_form_waits_without_processor_time_by_mpis_own_wait(stacked):
+    done = stacked(2, COOPWAIT, "-c", LOCKED)
+    assert done.code == 0, done.err
+    version, used = done.out.split()
+    if not version.startswith("5."):
+        pytest.skip(f"MPI {version} does not let others run at each look")
+    assert float(used) < 0.2, f"rank 1 used {used} s of processor time while another had the lock for 1 s"
+
+
+POLLED = """
+import time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    time.sleep(0.5)
+    comm.send(None, 1)
+else:
+    request, looks = comm.irecv(source=0), 0
+    while not request.test()[0]:
+        looks += 1
+    print(looks > 10_000)
+"""
+
+
+@pytest.mark.mpi
+def test_what_only_looks_does_not_sleep(stacked):
+    done = stacked(2, COOPWAIT, "-c", POLLED)
+    assert (done.code, done.out.split()) == (0, ["True"]), done.err
+
+
 @pytest.mark.mpi
 def test_finalize_waits_without_processor_time(stacked):
     body = "import time\nfrom mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0: time.sleep(1.0)\n"

@@ -1,4 +1,5 @@
 /* Symbols, relocations and protection of loaded objects. */
+#define _GNU_SOURCE
 #include "elf/loaded_elf.h"
 
 #include <dlfcn.h>

@@ -7,6 +7,7 @@
 #define AFTER_BARRIER(name, comm, parameters, arguments)                                                     \
     TOOL_PUBLIC int name parameters                                                                          \
     {                                                                                                        \
+        RETURN_OWN(P##name(arguments))                                                                       \
         int error = pse_coopwait_barrier(comm);                                                              \
         return error == MPI_SUCCESS ? P##name(arguments) : error;                                            \
     }
@@ -86,6 +87,7 @@ static int barrier_at_window(MPI_Win win)
 #define MADE_WINDOW(name, parameters, arguments)                                                             \
     TOOL_PUBLIC int name parameters                                                                          \
     {                                                                                                        \
+        RETURN_OWN(P##name(arguments))                                                                       \
         int error = pse_coopwait_barrier(comm);                                                              \
         if (error == MPI_SUCCESS && (error = P##name(arguments)) == MPI_SUCCESS)                             \
             add_comm(comm, *win);                                                                            \
@@ -115,12 +117,14 @@ MADE_WINDOW(MPI_Win_create_dynamic, PARAMETERS(MPI_Info info, MPI_Comm comm, MPI
 
 TOOL_PUBLIC int MPI_Win_fence(int assertion, MPI_Win win)
 {
+    RETURN_OWN(PMPI_Win_fence(assertion, win))
     int error = barrier_at_window(win);
     return error == MPI_SUCCESS ? PMPI_Win_fence(assertion, win) : error;
 }
 
 TOOL_PUBLIC int MPI_Win_free(MPI_Win *win)
 {
+    RETURN_OWN(PMPI_Win_free(win))
     int error = barrier_at_window(*win);
     return error == MPI_SUCCESS ? PMPI_Win_free(win) : error;
 }
@@ -129,6 +133,7 @@ TOOL_PUBLIC int MPI_Win_free(MPI_Win *win)
 
 TOOL_PUBLIC int MPI_Finalize(void)
 {
+    RETURN_OWN(PMPI_Finalize())
     int error = pse_coopwait_barrier(MPI_COMM_WORLD);
     pse_coopwait_free_world_twin();
     return error == MPI_SUCCESS ? PMPI_Finalize() : error;

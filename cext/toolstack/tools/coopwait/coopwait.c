@@ -1,8 +1,9 @@
 /* coopwait: nobody waits in MPI by burning a core.
  *
- * Every blocking call becomes its nonblocking form and looks at it until it is complete, pausing in between
- * as backoff.h says.  So a rank that waits leaves the core to one that computes, whatever MPI library
- * this is.
+ * Where MPI yields at each look, its own blocking routines do: their yields pause as backoff.h says
+ * (own_waits.h).  Elsewhere, or if one of the ranks can't do that, every blocking call becomes its
+ * nonblocking form and looks at it until it is complete, pausing in between.  So a rank that waits leaves the
+ * core to one that computes, whatever MPI library this is.  Then:
  *
  * - A call with a nonblocking form: started, then tested (counted_calls.c, once for counts of int and once
  * for MPI_Count).  Errors are raised by the nonblocking form, once, with the communicator's own error
@@ -18,6 +19,7 @@
  *
  * Blocking and nonblocking collectives don't match each other, so all ranks of a job run this tool, or none
  * does. */
+#include "own_waits.h"
 #include "tool.h"
 #include "wait.h"
 
@@ -25,6 +27,22 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *table)
 {
     pse_tool_stack = table;
     return 0;
+}
+
+TOOL_PUBLIC int MPI_Init(int *argc, char ***argv)
+{
+    const int error = PMPI_Init(argc, argv);
+    if (error == MPI_SUCCESS)
+        pse_coopwait_take_over();
+    return error;
+}
+
+TOOL_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    const int error = PMPI_Init_thread(argc, argv, required, provided);
+    if (error == MPI_SUCCESS)
+        pse_coopwait_take_over();
+    return error;
 }
 
 /* Calls without counts that have a nonblocking form */
@@ -42,6 +60,7 @@ STARTED(Session_flush_buffer, Session_iflush_buffer, PARAMETERS(MPI_Session sess
 
 TOOL_PUBLIC int MPI_Buffer_flush(void)
 {
+    RETURN_OWN(PMPI_Buffer_flush())
     MPI_Request request = MPI_REQUEST_NULL;
     return pse_coopwait_finish(PMPI_Buffer_iflush(&request), &request, MPI_STATUS_IGNORE);
 }
@@ -49,12 +68,14 @@ TOOL_PUBLIC int MPI_Buffer_flush(void)
 /* Taking a buffer away waits until its messages are on their way. */
 TOOL_PUBLIC int MPI_Buffer_detach(void *buffer, int *size)
 {
+    RETURN_OWN(PMPI_Buffer_detach(buffer, size))
     int error = MPI_Buffer_flush();
     return error == MPI_SUCCESS ? PMPI_Buffer_detach(buffer, size) : error;
 }
 
 TOOL_PUBLIC int MPI_Buffer_detach_c(void *buffer, MPI_Count *size)
 {
+    RETURN_OWN(PMPI_Buffer_detach_c(buffer, size))
     int error = MPI_Buffer_flush();
     return error == MPI_SUCCESS ? PMPI_Buffer_detach_c(buffer, size) : error;
 }

@@ -21,6 +21,7 @@ SENT(Rsend, Irsend)
 
 TOOL_PUBLIC int FORM(MPI_Recv)(void *buf, MESSAGE, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
+    RETURN_OWN(FORM(PMPI_Recv)(buf, count, datatype, source, tag, comm, status))
     MPI_Request request = MPI_REQUEST_NULL;
     const int error = pse_coopwait_finish(FORM(PMPI_Irecv)(buf, count, datatype, source, tag, comm, &request),
                                           &request, status);
@@ -30,6 +31,7 @@ TOOL_PUBLIC int FORM(MPI_Recv)(void *buf, MESSAGE, int source, int tag, MPI_Comm
 
 TOOL_PUBLIC int FORM(MPI_Mrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_Status *status)
 {
+    RETURN_OWN(FORM(PMPI_Mrecv)(buf, count, datatype, message, status))
     MPI_Request request = MPI_REQUEST_NULL;
     return pse_coopwait_finish(FORM(PMPI_Imrecv)(buf, count, datatype, message, &request), &request, status);
 }
@@ -37,6 +39,8 @@ TOOL_PUBLIC int FORM(MPI_Mrecv)(void *buf, MESSAGE, MPI_Message *message, MPI_St
 TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, int source, int recvtag,
                                    MPI_Comm comm, MPI_Status *status)
 {
+    RETURN_OWN(FORM(PMPI_Sendrecv)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                                   source, recvtag, comm, status))
     MPI_Request sent = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL;
     int error = FORM(PMPI_Irecv)(recvbuf, recvcount, recvtype, source, recvtag, comm, &received);
     if (received == MPI_REQUEST_NULL)
@@ -54,6 +58,8 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv)(SENDING, int dest, int sendtag, RECEIVING, in
 TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sendtag, int source, int recvtag,
                                            MPI_Comm comm, MPI_Status *status)
 {
+    RETURN_OWN(
+        FORM(PMPI_Sendrecv_replace)(buf, count, datatype, dest, sendtag, source, recvtag, comm, status))
     int error;
     pse_packed_count bytes;
     void *out = pse_tool_packed_copy(buf, count, datatype, comm, &bytes, &error);
@@ -68,6 +74,7 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sen
 
 TOOL_PUBLIC int FORM(MPI_Allreduce)(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm)
 {
+    RETURN_OWN(FORM(PMPI_Allreduce)(sendbuf, recvbuf, count, datatype, op, comm))
     const size_t element = pse_coopwait_element_size(datatype, op), bytes = element * (size_t)count;
     struct allreduce_twin *twin = pse_coopwait_twin_for(comm, count, element);
     if (twin) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "handle_table.h"
+#include "own_waits.h"
 #include "tool.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -18,6 +18,7 @@
 
 TOOL_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
+    RETURN_OWN(PMPI_Wait(request, status))
     UNTIL(flag, PMPI_Test(request, &flag, status));
 }
 
@@ -31,6 +32,7 @@ static int wait_one_by_one(int count, MPI_Request requests[], MPI_Status statuse
 
 TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
+    RETURN_OWN(PMPI_Waitall(count, requests, statuses))
     if (pse_coopwait_has_persistent_collective(count, requests))
         return wait_one_by_one(count, requests, statuses);
     UNTIL(flag, PMPI_Testall(count, requests, &flag, statuses));
@@ -38,12 +40,14 @@ TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status status
 
 TOOL_PUBLIC int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
+    RETURN_OWN(PMPI_Waitany(count, requests, index, status))
     UNTIL(flag, PMPI_Testany(count, requests, index, &flag, status));
 }
 
 TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[],
                              MPI_Status statuses[])
 {
+    RETURN_OWN(PMPI_Waitsome(count, requests, completed, indices, statuses))
     /* MPI_UNDEFINED, when no request is active, ends the wait too. */
     UNTIL(flag, (error = PMPI_Testsome(count, requests, completed, indices, statuses), flag = *completed != 0,
                  error));
@@ -51,16 +55,19 @@ TOOL_PUBLIC int MPI_Waitsome(int count, MPI_Request requests[], int *completed, 
 
 TOOL_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
+    RETURN_OWN(PMPI_Probe(source, tag, comm, status))
     UNTIL(flag, PMPI_Iprobe(source, tag, comm, &flag, status));
 }
 
 TOOL_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
+    RETURN_OWN(PMPI_Mprobe(source, tag, comm, message, status))
     UNTIL(flag, PMPI_Improbe(source, tag, comm, &flag, message, status));
 }
 
 TOOL_PUBLIC int MPI_Win_wait(MPI_Win win)
 {
+    RETURN_OWN(PMPI_Win_wait(win))
     UNTIL(flag, PMPI_Win_test(win, &flag));
 }
 
