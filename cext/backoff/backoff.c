@@ -27,10 +27,16 @@ static void nap(const pse_backoff *wait, uint64_t now)
     pse_clock_sleep_until(pse_clock() + (time < longest ? time : longest));
 }
 
-/* Let others run, and learn from it. */
-static void let_others_run(uint64_t now)
+/* What a yield takes at most that has met nobody who computes. */
+static uint64_t computes(const pse_backoff *wait)
 {
-    const uint64_t back = pse_backoff_yield(now, PSE_BACKOFF_YIELD_BUSY, &busy_until);
+    return wait->patient ? PSE_BACKOFF_YIELD_BUSY_PATIENT : PSE_BACKOFF_YIELD_BUSY;
+}
+
+/* Let others run, and learn from it. */
+static void let_others_run(const pse_backoff *wait, uint64_t now)
+{
+    const uint64_t back = pse_backoff_yield(now, computes(wait), &busy_until);
     free_until = back - now < PSE_BACKOFF_YIELD_FREE ? back + PSE_BACKOFF_TRUST_FREE : 0;
 }
 
@@ -40,8 +46,7 @@ static bool moved_data(pse_backoff *wait, uint64_t now)
     const uint64_t took = now - wait->back;
     if (!wait->cold && (!wait->quickest || took < wait->quickest))
         wait->quickest = took;
-    return took > (wait->cold ? PSE_BACKOFF_LOOK_MOVED : 3 * wait->quickest + 1000) &&
-           took < PSE_BACKOFF_YIELD_BUSY;
+    return took > (wait->cold ? PSE_BACKOFF_LOOK_MOVED : 3 * wait->quickest + 1000) && took < computes(wait);
 }
 
 void pse_backoff_pause(pse_backoff *wait)
@@ -54,15 +59,16 @@ void pse_backoff_pause(pse_backoff *wait)
         wait->cold = false;
         return;
     }
+    const uint64_t awake = wait->patient ? PSE_BACKOFF_AWAKE_PATIENT : PSE_BACKOFF_AWAKE;
     const bool was_cold = wait->cold;
     wait->cold = false;
     if (was_cold) {
         /* Look once more at once: only a look with warm caches tells whether data moves. */
-    } else if (now - wait->begin > PSE_BACKOFF_AWAKE || now < busy_until) {
+    } else if (now - wait->begin > awake || now < busy_until) {
         nap(wait, now);
         wait->cold = true;
     } else if (now >= free_until || ++wait->looks % PSE_BACKOFF_LOOKS == 0) {
-        let_others_run(now);
+        let_others_run(wait, now);
     }
     wait->back = pse_clock();
 }

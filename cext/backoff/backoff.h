@@ -20,13 +20,14 @@
 extern "C" {
 #endif
 
-/* One wait.  All zero at its begin, but for `longest`; the first look costs nothing of this. */
+/* One wait.  All zero at its begin, but for `longest` and `patient`; the first look costs nothing of this. */
 typedef struct pse_backoff {
     uint64_t begin, back; /* of the wait, or of the last time that data moved; of the current look */
     uint64_t quickest;
     uint64_t longest; /* ns of a sleep; 0: PSE_BACKOFF_LONGEST */
     unsigned looks;
-    bool cold; /* the last look came after a sleep, so its time says nothing */
+    bool patient; /* in MPI itself: stays awake for longer */
+    bool cold;    /* the last look came after a sleep, so its time says nothing */
 } pse_backoff;
 
 /* After a look that found nothing. */

@@ -85,7 +85,7 @@ static bool yield_core(pse_slot *slot, uint64_t now)
     if (now < atomic_load_explicit(&slot->yield_after, memory_order_relaxed))
         return false;
     uint64_t busy_until = 0;
-    pse_backoff_yield(now, PSE_BACKOFF_YIELD_BUSY_FOR_BELL, &busy_until);
+    pse_backoff_yield(now, PSE_BACKOFF_YIELD_BUSY, &busy_until);
     if (busy_until)
         atomic_store_explicit(&slot->yield_after, busy_until, memory_order_relaxed);
     return !busy_until;

@@ -94,18 +94,20 @@ enum pse_exit_code {
 
 /* A sleep takes this part of the wait so far: what comes is seen a sixteenth of the wait late, on average. */
 #define PSE_BACKOFF_SHARE 8
-#define PSE_BACKOFF_AWAKE 500000 /* How long a wait that ends by a timer stays awake before it sleeps. */
+#define PSE_BACKOFF_AWAKE 50000 /* How long a wait that ends by a timer stays awake before it sleeps. */
+
+/* The same for one in MPI itself: ranks that share cores reach each other by yielding, and move data
+ * meanwhile. */
+#define PSE_BACKOFF_AWAKE_PATIENT 500000
 
 /* The same for one that a futex ends: twice what waking a sleeper on another core costs. */
 #define PSE_BACKOFF_AWAKE_FOR_BELL 25000
 #define PSE_BACKOFF_YIELD_FREE 1500 /* A yield that took less met nobody: the core is free. */
+#define PSE_BACKOFF_YIELD_BUSY 50000 /* A yield that took longer met somebody who computes. */
 
-/* A yield that took longer met somebody who computes for longer than a rank that moves data. */
-#define PSE_BACKOFF_YIELD_BUSY 1000000
+/* The same for a wait in MPI itself: what met a rank that moves data takes less. */
+#define PSE_BACKOFF_YIELD_BUSY_PATIENT 1000000
 #define PSE_BACKOFF_LOOK_MOVED 30000 /* A look right after a sleep that took longer has moved data. */
-
-/* A yield of a wait that a futex ends that took longer met somebody who computes. */
-#define PSE_BACKOFF_YIELD_BUSY_FOR_BELL 50000
 #define PSE_BACKOFF_TRUST_FREE 200000 /* How long a core that was free is taken for free. */
 
 /* How long who met somebody who computes sleeps without trying the core again. */

@@ -40,7 +40,7 @@ void pse_coopwait_take_over(void);
 static inline enum pse_coopwait_mode pse_coopwait_enter(enum pse_coopwait_mode mode)
 {
     const enum pse_coopwait_mode outer = pse_coopwait_thread.mode;
-    pse_coopwait_thread = (struct pse_coopwait_thread){.mode = mode};
+    pse_coopwait_thread = (struct pse_coopwait_thread){.mode = mode, .wait.patient = true};
     return outer;
 }
 

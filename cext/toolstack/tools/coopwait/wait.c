@@ -7,7 +7,7 @@
 
 /* Look, pause, look again … until `flag` is set or the look fails; gives the look's error code. */
 #define UNTIL(flag, look)                                                                                    \
-    pse_backoff wait = {0};                                                                                  \
+    pse_backoff wait = {.patient = true};                                                                    \
     int flag = 0, error;                                                                                     \
     while ((error = (look)) == MPI_SUCCESS && !flag)                                                         \
         pse_backoff_pause(&wait);                                                                            \
