@@ -83,7 +83,7 @@ SMALL = {
         ),
         15,
     ),
-    "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 6),
+    "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 8),
     "tracing": (
         tracing,
         tracing.Sizes(

@@ -2,7 +2,9 @@
 
 Each process measures both ways in turn, batch by batch: through ``MPI_Comm_rank``, and past all layers
 through ``PMPI_Comm_rank``; the figures are the differences.  Layers are files of their own, compiled here,
-whose code and imports lie at different offsets of their pages.
+whose code and imports lie at different offsets of their pages.  Some are compiled once more with the
+compiler's default flags: the procedure linkage tables of equal layers lie at equal offsets, and so in the
+same sets of the caches.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
         bed = _Bed(Path(directory), sizes)
         measurers = [lambda: bed.calls(0), lambda: bed.calls(1), lambda: bed.calls(sizes.some)]
-        measurers += [lambda: bed.calls(sizes.many), bed.loading, lambda: bed.to_and_fro(sizes.some)]
+        measurers += [lambda: bed.calls(sizes.many), bed.loading, bed.calls_by_default]
+        measurers += [bed.to_and_fro, lambda: bed.to_and_fro(by_default=True)]
         return _figures(in_turn(repeats, measurers, say), sizes)
 
 
@@ -48,22 +51,31 @@ def _figures(samples: Samples, sizes: Sizes) -> list[Figure]:
     each = tuple((b - a) / (sizes.some - 1) for a, b in zip(added[1], added[sizes.some], strict=True))
     loading = tuple((a - b) / 1e6 for a, b in zip(samples["first call"], samples["dlopen"], strict=True))
     opening = tuple(sample / 1e6 for sample in samples["dlopen"])
-    half_round = tuple(samples["half round direct"])
+    default = tuple(
+        (through - direct - first) / (sizes.some - 1)
+        for through, direct, first in zip(
+            samples["default through"], samples["default direct"], added[1], strict=True
+        )
+    )
     return [
         Figure("the stub adds to a call", "ns", "<=", 1.0, added[0], native),
         Figure("stub and first empty layer add to a call", "ns", "<=", 2.0, added[1], native),
         Figure(f"each further layer, to {sizes.some}", "ns", "<=", 2.0, each, native),
+        Figure(f"the same, compiled with default flags, to {sizes.some}", "ns", "<=", 2.0, default, native),
         Figure(f"{sizes.many} layers add to a call", "ns", "<=", 600.0, added[sizes.many], native),
         Figure(
             *(f"loading {sizes.many} tools, beyond their dlopen", "ms", "<=", 10.0, loading),
             Against("their dlopen", "ms", opening),
         ),
-        Figure(
-            *(f"0-byte ping-pong through {sizes.some} layers", "×", "<=", 1.05),
-            ratios(samples["half round"], half_round),
-            Against("without them", "ns", half_round, tuple(samples["half round"])),
-        ),
+        _half_round(samples, "half round", f"0-byte ping-pong through {sizes.some} layers"),
+        _half_round(samples, "default half round", f"the same, {sizes.some} layers with default flags"),
     ]
+
+
+def _half_round(samples: Samples, key: str, name: str) -> Figure:
+    through, direct = samples[key], samples[f"{key} direct"]
+    against = Against("without them", "ns", tuple(direct), tuple(through))
+    return Figure(name, "×", "<=", 1.05, ratios(through, direct), against)
 
 
 def _differences(samples: Samples, layers: int) -> tuple[float, ...]:
@@ -83,38 +95,48 @@ class _Bed:
             )
         self.preload = library(self.mpi)
         self.program = compiled(self.mpi, "calls.c", directory / "calls", linked(self.mpi))
-        self.layers = [self._layer(number) for number in range(sizes.many)]
+        self.layers = [self._layer(number, "layer", "-fno-plt") for number in range(sizes.many)]
+        self.default = [self._layer(number, "default") for number in range(sizes.some)]
 
-    def _layer(self, number: int) -> Path:
-        """Compile a layer whose offsets differ from those of others by some lines of the cache.
-
-        It has no procedure linkage table: that of equal layers lies at equal offsets, whatever is padded.
-        """
+    def _layer(self, number: int, name: str, *more: str) -> Path:
+        """Compile a layer whose offsets differ from those of others by some lines of the cache."""
         pad = 64 * (7 * number % 61) + 16 * (number % 4) + 16
-        flags = [f"-DPAD={pad}", f'-DPAD_TEXT="{pad}"', "-shared", "-Wl,-z,norelro", "-fno-plt"]
-        return compiled(self.mpi, "layer.c", self.directory / f"layer{number}.so", flags)
+        flags = [f"-DPAD={pad}", f'-DPAD_TEXT="{pad}"', "-shared", "-Wl,-z,norelro", *more]
+        return compiled(self.mpi, "layer.c", self.directory / f"{name}{number}.so", flags)
 
     def calls(self, layers: int) -> dict[str, float]:
         """Measure calls by one rank; with all layers also the first call, which loads them."""
-        through, direct, first = self._run([], layers, self.sizes.batches, _CALLS)
+        through, direct, first = self._run([], self.layers[:layers], self.sizes.batches, _CALLS)
         found = {f"{layers} through": through, f"{layers} direct": direct}
         return found | ({"first call": first} if layers == self.sizes.many else {})
 
+    def calls_by_default(self) -> dict[str, float]:
+        """Measure calls by one rank through layers that are compiled with default flags."""
+        through, direct, _ = self._run([], self.default, self.sizes.batches, _CALLS)
+        return {"default through": through, "default direct": direct}
+
     def loading(self) -> dict[str, float]:
         """Measure dlopen of all layers."""
-        return {"dlopen": self._run([], 0, 1, 1, self.layers)[2]}
+        return {"dlopen": self._run([], [], 1, 1, self.layers)[2]}
 
-    def to_and_fro(self, layers: int) -> dict[str, float]:
+    def to_and_fro(self, *, by_default: bool = False) -> dict[str, float]:
         """Measure a ping-pong of two ranks."""
         launcher = [find_mpiexec().path, "-n", "2"]
+        layers = self.default if by_default else self.layers[: self.sizes.some]
         through, direct, _ = self._run(launcher, layers, self.sizes.batches, _HALF_ROUNDS)
-        return {"half round": through, "half round direct": direct}
+        key = "default half round" if by_default else "half round"
+        return {key: through, f"{key} direct": direct}
 
     def _run(
-        self, launcher: list[str], layers: int, batches: int, calls: int, files: Sequence[Path] = ()
+        self,
+        launcher: list[str],
+        layers: Sequence[Path],
+        batches: int,
+        calls: int,
+        files: Sequence[Path] = (),
     ) -> tuple[float, float, float]:
-        configuration = self.directory / f"{layers}.conf"
-        configuration.write_text("".join(f"module {path}\n" for path in self.layers[:layers]))
+        configuration = self.directory / "layers.conf"
+        configuration.write_text("".join(f"module {path}\n" for path in layers))
         variables = [f"{CONFIGURATION}={configuration if layers else ''}", f"LD_PRELOAD={self.preload}"]
         command = [
             *launcher,
