@@ -54,4 +54,5 @@ from .waits._wait_chain import (
     WaitChain as WaitChain,
     WaitEnd as WaitEnd,
 )
+from .waits._wait_ends import wait_ends as wait_ends
 from .waits._wake_candidates import CauseKind as CauseKind

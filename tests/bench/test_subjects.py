@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -29,6 +30,7 @@ from pse.bench.subjects import (
     idle,
     overhead,
     oversubscribe,
+    page,
     pingpong,
     planted,
     programs,
@@ -104,6 +106,7 @@ SMALL = {
         2,
     ),
     "reading": (reading, reading.Sizes(events=20_000), 5),
+    "page": (page, page.Sizes(events=2000, processors=2, many=2000), 3),
     "analyze": (
         analyze,
         analyze.Sizes(
@@ -186,6 +189,8 @@ def test_every_subject_is_tried_here():
 )
 def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behind):
     module, sizes, count = SMALL[name]
+    if name == "page" and not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("chromium and chromedriver aren't both on the PATH")
     said = []
     figures = module.measure(1, sizes, said.append)
     assert [line.rpartition(", ")[2] for line in said if "round" in line] == ["round 1 of 1"]

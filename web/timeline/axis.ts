@@ -4,6 +4,7 @@ import { byId } from "../shared/elements";
 import { decimal, moment, threeDigits, unitFor } from "../shared/numbers";
 import { firstAfter, type Level, levelFor } from "./levels";
 import type { Kind, Model } from "./model";
+import { drawMarkers } from "./overlays";
 import { FONT, prepared, styles } from "./styles";
 import { pixels, shown, type View, xOf } from "./view";
 
@@ -47,6 +48,7 @@ export function drawRuler(view: View): void {
     pen.fillText(text, left, 13);
     free = left + width + 6;
   }
+  drawMarkers(view, pen, look);
 }
 
 // How many ranks are in each module, pixel by pixel, over the whole trace.
@@ -60,7 +62,7 @@ function overviewShares(model: Model, view: View, width: number): Map<string, Fl
     spread(shares.get(kind.group)!, from, to, amount);
   };
   model.lanes.forEach((lane, number) => {
-    if (lane.nested && !model.stacked) return;
+    if (lane.state || (lane.nested && !model.stacked)) return;
     for (let i = level.from[number]; i < level.from[number + 1]; i++) {
       const from = (level.start[i] - model.begin) / cell,
         to = (level.end[i] - model.begin) / cell;
@@ -134,7 +136,7 @@ function wholeOverview(model: Model, view: View): { canvas: HTMLCanvasElement; t
   const canvas = document.createElement("canvas"),
     pen = prepared(canvas, view.width, HEIGHT);
   const width = Math.max(1, Math.floor(view.width)),
-    base = new Float64Array(width + 1).fill(HEIGHT - 3),
+    base = new Float64Array(width + 1).fill(HEIGHT - 4),
     shares = overviewShares(model, view, width);
   const sums = new Float64Array(width + 1);
   for (const cells of shares.values()) cells.forEach((share, x) => (sums[x] += Math.max(0, share)));
@@ -146,11 +148,39 @@ function wholeOverview(model: Model, view: View): { canvas: HTMLCanvasElement; t
       if (part > 0) pen.fillRect(x, (base[x] -= part), 1, part);
     });
   }
+  drawHeat(model, view, pen, width);
   pen.fillStyle = styles().accent;
   const hits = new Set(view.found.map((entry) => Math.round(placeIn(model, view, model.base.start[entry]))));
   for (const x of hits) pen.fillRect(x, 0, 1, 6);
   const what = model.stacked ? "routines" : "modules";
-  return { canvas, title: `Ranks in ${what}, up to ${threeDigits(most)} of ${model.rows.length}: drag to move` };
+  const title = `Ranks in ${what}, up to ${threeDigits(most)} of ${model.rows.length}, and below, in red, how many wait: drag to move`;
+  return { canvas, title };
+}
+
+// How many ranks wait, over the whole trace, as the strength of a strip: for each other, inside of MPI and outside.
+function drawHeat(model: Model, view: View, pen: CanvasRenderingContext2D, width: number): void {
+  const cells = new Float64Array(width + 1),
+    cell = (model.end - model.begin) / width,
+    level = levelFor(model.levels, cell);
+  let before = -1; // Of overlapping wait states of a row the first lane counts.
+  model.lanes.forEach((lane, number) => {
+    if (lane.state && before === lane.row) return;
+    if (lane.state) before = lane.row;
+    for (let i = level.from[number]; i < level.from[number + 1]; i++) {
+      const [from, to] = [level.start[i], level.end[i]].map((time) => (time - model.begin) / cell);
+      for (let p = level.first[i]; p < level.first[i + 1]; p++) {
+        const kind = model.kinds[level.kind[p]];
+        if ((kind.category === "wait" || kind.category === "state") && shown(view, kind))
+          spread(cells, from, to, level.time[p] / cell);
+      }
+    }
+  });
+  pen.fillStyle = styles().failed;
+  cells.forEach((share, x) => {
+    pen.globalAlpha = Math.min(1, share / model.rows.length);
+    pen.fillRect(x, HEIGHT - 3, 1, 3);
+  });
+  pen.globalAlpha = 1;
 }
 
 function placeIn(model: Model, view: View, time: number): number {

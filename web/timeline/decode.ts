@@ -29,11 +29,13 @@ export interface Series {
 export interface Decoded {
   levels: Level[];
   // Of each entry of the finest level.
-  entries: Record<"tph" | "peer" | "partition" | "state", Uint32Array> & { cpu: Float64Array };
+  entries: Record<"tph" | "peer" | "partition" | "state" | "late" | "how", Uint32Array> &
+    Record<"cpu" | "preempted" | "since" | "until" | "woken", Float64Array>;
   messages: Record<"sent" | "received", Float64Array> &
-    Record<"sender" | "receiver" | "tph", Uint32Array> & { bytes: Float64Array };
+    Record<"sender" | "receiver" | "tph" | "tag", Uint32Array> & { bytes: Float64Array };
   tphs: Record<"high" | "low" | "parent" | "loop", Uint32Array> & { counter: Float64Array };
   series: Series[];
+  path: { begin: Float64Array; length: Float64Array; row: Uint32Array; part: Uint32Array }; // row from 1; 0: not shown
 }
 
 export async function decoded(task: Task): Promise<Decoded> {
@@ -45,9 +47,27 @@ export async function decoded(task: Task): Promise<Decoded> {
     peer: columns.integers("peer"),
     partition: columns.integers("partition"),
     state: columns.integers("state"),
+    late: columns.integers("late"),
+    how: columns.integers("how"),
     cpu: columns.numbers("cpu"),
+    preempted: columns.numbers("preempted"),
+    since: columns.numbers("since"),
+    until: columns.numbers("until"),
+    woken: columns.signed("woken"),
   };
-  return { levels, entries, messages: messages(task, columns), tphs: tphs(columns), series: series(task, columns) };
+  return {
+    levels,
+    entries,
+    messages: messages(task, columns),
+    tphs: tphs(columns),
+    series: series(task, columns),
+    path: {
+      begin: columns.numbers("path_begin"),
+      length: columns.numbers("path_length"),
+      row: columns.integers("path_row"),
+      part: columns.integers("path_part"),
+    },
+  };
 }
 
 // All arrays, to hand them to the page without a copy.
@@ -80,9 +100,10 @@ class Columns {
   }
 
   numbers(name: string): Float64Array {
-    const values = Float64Array.from(this.integers(name)),
-      high = this.planes(name, 4, 8);
-    if (this.places.get(name)!.planes > 4) for (let i = 0; i < values.length; i++) values[i] += high[i] * 2 ** 32;
+    const values = new Float64Array(this.integers(name));
+    if (this.places.get(name)!.planes <= 4) return values;
+    const high = this.planes(name, 4, 8);
+    for (let i = 0; i < values.length; i++) values[i] += high[i] * 2 ** 32;
     return values;
   }
 
@@ -150,6 +171,7 @@ function messages(task: Task, columns: Columns): Decoded["messages"] {
     sender: columns.integers("sender"),
     receiver: columns.integers("receiver"),
     tph: columns.integers("message_tph"),
+    tag: columns.integers("message_tag"), // of `tags`, from 1; 0: none
     bytes: columns.numbers("bytes"),
   };
 }

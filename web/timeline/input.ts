@@ -1,8 +1,9 @@
 // Keys and mouse.
 
 import { byId, element } from "../shared/elements";
-import { duration } from "../shared/numbers";
+import { duration, moment } from "../shared/numbers";
 import { describe, describeMark, describeSeries, showTip } from "./panel";
+import type { Range } from "./range";
 import { styles } from "./styles";
 import type { Timeline } from "./timeline";
 import { baseEntry, entryAt, fitRows, laneAt, look, markAt, pixels, timeAt, xOf, zoom } from "./view";
@@ -26,13 +27,23 @@ export function listen(timeline: Timeline): void {
     if (!event.buttons) showTip(tipFor(timeline, event), event.clientX, event.clientY);
   });
   blocks.addEventListener("pointerleave", () => showTip(null));
-  blocks.addEventListener("pointerdown", (event) => drag(timeline, event, event.shiftKey ? boxed : moved));
+  for (const canvas of [blocks, byId("ruler")]) {
+    canvas.addEventListener("pointermove", (event) => showCursor(timeline, event.offsetX));
+    canvas.addEventListener("pointerleave", () => (byId("cursor").hidden = true));
+  }
+  blocks.addEventListener("pointerdown", (event) => drag(timeline, event, wayOf(event)));
   blocks.addEventListener("dblclick", () => view.selected !== null && timeline.reveal(view.selected, true));
   byId("ruler").addEventListener("pointerdown", (event) => drag(timeline, event, boxed));
   byId("overview").addEventListener("pointerdown", (event) => drag(timeline, event, overviewed));
   byId("overview").addEventListener("dblclick", whole);
   byId("rows").addEventListener("scroll", timeline.changed);
   byId("whole").onclick = whole;
+  byId("back").onclick = () => timeline.travel(-1);
+  byId("forward").onclick = () => timeline.travel(1);
+  byId("list").onclick = () => {
+    byId("hitlist").hidden = !byId("hitlist").hidden;
+    timeline.showHitList();
+  };
   byId("ask").onclick = () => byId<HTMLDialogElement>("help").showModal();
   byId("query").addEventListener("input", timeline.search);
   byId("search").addEventListener("submit", (event) => (event.preventDefault(), timeline.jump(1)));
@@ -41,6 +52,22 @@ export function listen(timeline: Timeline): void {
   const keys = keysOf(timeline);
   document.addEventListener("keydown", (event) => onKey(timeline, keys, event));
   addEventListener("hashchange", timeline.followLink);
+}
+
+function wayOf(press: PointerEvent): Way {
+  return press.shiftKey ? boxed : press.ctrlKey || press.metaKey ? ranged : moved;
+}
+
+let pointed = 0; // the time at which the pointer is
+
+// A line at the pointer through all rows, with its time.
+function showCursor({ view }: Timeline, x: number): void {
+  const cursor = byId("cursor");
+  pointed = timeAt(view, x);
+  cursor.hidden = false;
+  cursor.style.left = `calc(var(--gutter) + ${x}px)`;
+  cursor.firstElementChild!.textContent = moment(pointed, 1 / pixels(view), view.end);
+  cursor.classList.toggle("left", x > view.width - 90);
 }
 
 function showWhole({ model, view, changed }: Timeline): void {
@@ -103,13 +130,26 @@ function moved(timeline: Timeline, press: PointerEvent): Acts {
       if (far) return;
       const found = entryAt(model, view, press.offsetX, press.offsetY + scroll),
         entry = found ? baseEntry(model, found) : -1;
-      timeline.select(entry >= 0 ? entry : null);
+      timeline.select(entry >= 0 ? entry : null, timeAt(view, press.offsetX));
     },
   };
 }
 
 // Zooms to the range of time that was drawn.
-function boxed({ model, view, draw, changed }: Timeline, press: PointerEvent): Acts {
+function boxed(timeline: Timeline, press: PointerEvent): Acts {
+  return drawn(timeline, press, (begin, end) => timeline.zoomTo(begin, end));
+}
+
+// Selects the range, of which statistics are shown.
+function ranged(timeline: Timeline, press: PointerEvent): Acts {
+  return drawn(timeline, press, (begin, end) => timeline.selectRange({ begin, end }));
+}
+
+function drawn(
+  { model, view, draw, changed }: Timeline,
+  press: PointerEvent,
+  act: (begin: number, end: number) => void,
+): Acts {
   const first = timeAt(view, press.offsetX),
     { left } = (press.currentTarget as HTMLElement).getBoundingClientRect();
   let last = first;
@@ -127,8 +167,8 @@ function boxed({ model, view, draw, changed }: Timeline, press: PointerEvent): A
     },
     end() {
       showTip(null);
-      if (Math.abs(last - first) * pixels(view) > 4)
-        look(model, view, Math.min(first, last), Math.max(first, last));
+      const [begin, end] = [Math.max(Math.min(first, last), model.begin), Math.min(Math.max(first, last), model.end)];
+      if ((end - begin) * pixels(view) > 4) act(begin, end);
       changed();
     },
   };
@@ -189,16 +229,30 @@ function keysOf(timeline: Timeline): Record<string, () => void> {
     ".": () => timeline.neighbour(1),
     "/": () => byId("query").focus(),
     "?": () => byId<HTMLDialogElement>("help").showModal(),
-    Escape: () => timeline.select(null),
+    Backspace: () => timeline.travel(-1),
+    B: () => timeline.travel(1),
+    m: () => timeline.mark(pointed),
+    r: () => timeline.selectRange(rangeOf(timeline)),
+    z: () => timeline.zoomToRange(),
+    l: () => timeline.longest(),
+    t: () => timeline.zoomToTph(),
+    Escape: () => (timeline.select(null), timeline.selectRange(null)),
     Enter: () => view.selected !== null && timeline.reveal(view.selected, true),
   };
+}
+
+// The selected block's time, or the window.
+function rangeOf({ model, view }: Timeline): Range {
+  const { selected } = view;
+  if (selected === null) return { begin: view.begin, end: view.end };
+  return { begin: model.base.start[selected], end: model.base.end[selected] };
 }
 
 function onKey(timeline: Timeline, keys: Record<string, () => void>, event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || byId<HTMLDialogElement>("help").open) return;
   const target = event.target as HTMLElement,
     inField = target.matches("input[type=search]"),
-    onControl = target.matches("button, input, summary");
+    onControl = target.matches("button, input, select, summary, [role=button]");
   if (inField && event.key === "Escape") return target.blur();
   if (inField || (onControl && ["Enter", " "].includes(event.key)) || !Object.hasOwn(keys, event.key)) return;
   event.preventDefault();

@@ -1,40 +1,49 @@
 // Lanes of blocks as pixels: of each pixel every colour has the height of its share of the pixel's time.
 
 import type { Level } from "./levels";
-import type { Model } from "./model";
+import type { Group, Model } from "./model";
 import { mixed, NOTHING, type Paint, packed, type Raster } from "./raster";
 import type { Styles } from "./styles";
-import { HATCHES, waitTexture } from "./textures";
+import { ASLEEP, HATCHES, PREEMPTED, waitTexture } from "./textures";
 import type { LanePlace, View } from "./view";
 
 // How each group of the legend is painted; null: it is hidden.
 export interface Palette {
   groups: (Paint | null)[];
   waits: boolean[];
+  preempted: Paint;
+  asleep: Paint; // of a rank that has what it waited for, and isn't awake yet
   paper: number;
+  row: number;
   soft: number;
 }
 
 const FADED = 0.22;
 
+const isWait = ({ category }: Group) => category === "wait" || category === "state";
+
 export function paletteOf(model: Model, view: View, look: Styles, faded: boolean): Palette {
   const row = packed(look.row),
     share = faded ? FADED : 1,
-    ink = mixed(row, packed(look.soft), 0.55);
+    ink = mixed(row, packed(look.soft), 0.55),
+    state = packed(look.failed);
   const groups = model.groups.map((group): Paint | null => {
     if (view.hidden.has(group.id)) return null;
-    const wait = group.category === "wait",
+    const wait = isWait(group),
       colour = packed(group.colour);
     return {
       fill: wait ? NOTHING : mixed(row, colour, share),
       texture: wait ? waitTexture(group.id) : HATCHES[group.hatch],
-      ink: mixed(row, wait ? ink : mixed(colour, 0xff000000, 0.6), share),
+      ink: mixed(row, wait ? (group.category === "state" ? state : ink) : mixed(colour, 0xff000000, 0.6), share),
     };
   });
   return {
     groups,
-    waits: model.groups.map((group) => group.category === "wait"),
+    waits: model.groups.map(isWait),
+    preempted: { fill: NOTHING, texture: PREEMPTED, ink: packed(look.paper) },
+    asleep: { fill: NOTHING, texture: ASLEEP, ink: mixed(row, packed(look.failed), share) },
     paper: packed(look.paper),
+    row,
     soft: packed(look.soft),
   };
 }
@@ -60,6 +69,7 @@ export class LanePainter {
   private column = -1; // the pixel that `amounts` are of
   private amounts: Float64Array; // of each group, ns
   private touched: number[] = [];
+  private order: Uint32Array; // of groups in a pixel: calls, then waits
   private blocks = 0;
   private entries = 0;
   private wide = false; // what was collected is the edge of an entry that is longer than a pixel
@@ -74,6 +84,7 @@ export class LanePainter {
     private scroll: number,
   ) {
     this.amounts = new Float64Array(model.groups.length);
+    this.order = Uint32Array.from(palette.waits, (wait, group) => group + (wait ? palette.waits.length : 0));
   }
 
   turnTo(lane: LanePlace): void {
@@ -105,12 +116,17 @@ export class LanePainter {
     }
     this.entries++;
     this.wide = wide;
-    for (let p = level.first[i]; p < level.first[i + 1]; p++) {
-      const group = this.model.groupOf[level.kind[p]];
-      if (!this.touched.includes(group)) this.touched.push(group);
-      this.amounts[group] += share * level.time[p];
-      this.blocks += level.count[p];
+    const { amounts, touched } = this,
+      { groupOf } = this.model,
+      last = level.first[i + 1];
+    let blocks = 0;
+    for (let p = level.first[i]; p < last; p++) {
+      const group = groupOf[level.kind[p]];
+      if (!touched.includes(group)) touched.push(group);
+      amounts[group] += share * level.time[p];
+      blocks += level.count[p];
     }
+    this.blocks += blocks;
   }
 
   // Whole pixels of an entry, which all look the same.
@@ -125,9 +141,10 @@ export class LanePainter {
     const paint = this.palette.groups[this.model.groupOf[level.kind[piece]]];
     if (!paint) return;
     this.raster.fill(from, to, this.top, this.bottom, paint, this.top);
+    this.preempt(level, i, from, to);
     const width = (to - from) / this.ratio;
     const wait = this.palette.waits[this.model.groupOf[level.kind[piece]]];
-    if (wait) return;
+    if (wait) return this.sleep(level, i, from, to);
     const after = level.start[i + 1] - level.end[i];
     if (width >= APART && after >= 0 && after * this.scale < 1) this.part(to);
     if (width > LABEL_WIDTH && this.lane.height >= LABEL_HEIGHT)
@@ -137,6 +154,25 @@ export class LanePainter {
         right: to / this.ratio,
         lane: this.lane,
       });
+  }
+
+  // The part of a call in which its rank was ready to run without a core: from the top, as high as its share.
+  private preempt(level: Level, i: number, from: number, to: number): void {
+    const lost = level === this.model.base ? this.model.preempted[i] : 0;
+    if (!lost) return;
+    const share = Math.min(1, lost / (level.end[i] - level.start[i]));
+    const bottom = this.top + Math.round(share * (this.bottom - this.top));
+    this.raster.fill(from, to, this.top, bottom, this.palette.preempted, this.top);
+  }
+
+  // The end of a wait: another rank has done what ends it, and this one isn't awake yet.
+  private sleep(level: Level, i: number, from: number, to: number): void {
+    const { late, until, woken } = this.model;
+    if (level !== this.model.base || !late[i] || until[i] || woken[i] <= 0) return;
+    const left = Math.round((level.end[i] - woken[i] - this.begin) * this.scale);
+    const bare = { fill: this.palette.row, texture: null, ink: 0 };
+    for (const paint of [bare, this.palette.asleep])
+      this.raster.fill(Math.max(left, from), to, this.top, this.bottom, paint, this.top);
   }
 
   // Blocks that touch are told apart.
@@ -150,7 +186,7 @@ export class LanePainter {
     if (this.column < 0) return;
     const { groups, waits } = this.palette,
       height = (this.bottom - this.top) * this.scale;
-    this.touched.sort((a, b) => Number(waits[a]) - Number(waits[b]) || a - b);
+    if (this.touched.length > 1) this.touched.sort((a, b) => this.order[a] - this.order[b]);
     if (this.entries === 1 && this.wide && this.touched.length === 1) this.blend();
     let edge = this.bottom,
       sum = 0,

@@ -2,7 +2,7 @@
 
 import { byId, element } from "../shared/elements";
 import { duration, moment, percent } from "../shared/numbers";
-import { eachPiece, levelFor } from "./levels";
+import { eachPiece, firstAfter, levelFor } from "./levels";
 import type { Category, Group, Model } from "./model";
 import { styles } from "./styles";
 import { swatch, waitTexture } from "./textures";
@@ -12,6 +12,7 @@ const SECTIONS: [Category, string][] = [
   ["call", "Modules"],
   ["wait", "Waits"],
   ["routine", "Routines"],
+  ["state", "Wait states of MPI"],
 ];
 const FEW = 10;
 
@@ -70,8 +71,10 @@ function legendKey(
   box.checked = true;
   box.style.setProperty("--swatch", group.colour);
   box.classList.toggle("hatched", Boolean(group.hatch));
-  if (group.category === "wait")
-    box.style.setProperty("--texture", swatch(waitTexture(group.id), styles().soft));
+  if (group.category === "wait" || group.category === "state") {
+    const { failed, soft } = styles();
+    box.style.setProperty("--texture", swatch(waitTexture(group.id), group.category === "wait" ? soft : failed));
+  }
   box.onchange = () => {
     if (box.checked) view.hidden.delete(group.id);
     else view.hidden.add(group.id);
@@ -96,9 +99,11 @@ function rest(model: Model): HTMLElement {
     ["engine", model.stacked ? "outside of routines" : "engine, between calls"],
     ["outside", "start and end"],
     ["sum", "all"],
+    ["preempted", "of modules: without a core"],
   ].map(([id, name]) => {
     const line = element("div", undefined, { class: id === "sum" ? "key sum" : "key" });
     line.append(element("span", name, { class: "name" }), ...numberCells(id));
+    line.hidden = id === "preempted" && !model.preempted.some((lost) => lost > 0);
     return line;
   });
   made.append(head, ...lines);
@@ -119,13 +124,17 @@ export function buildLayers(model: Model, view: View, changed: () => void): void
   const names: Record<Layer, string> = {
     lines: model.lines,
     nested: model.nested,
+    states: "wait states of pse analyze",
     memory: "memory held",
     queues: "queue depths",
+    path: "critical path",
     marks: "marks",
   };
   const there: Record<Layer, boolean> = {
     lines: model.messages.sent.length > 0,
-    nested: model.lanes.some((lane) => lane.nested),
+    nested: model.lanes.some((lane) => lane.nested && !lane.state),
+    states: model.lanes.some((lane) => lane.state),
+    path: model.path.length > 0,
     marks: model.marks.length > 0,
     memory: model.series.some((series) => series.name === "memory"),
     queues: model.series.some((series) => series.name === "queues"),
@@ -137,6 +146,7 @@ export function buildLayers(model: Model, view: View, changed: () => void): void
     box.checked = view.layers[layer];
     box.onchange = () => {
       view.layers[layer] = box.checked;
+      view.layersChosen = true;
       changed();
     };
     key.append(
@@ -155,19 +165,32 @@ export function accounted(model: Model, begin: number, end: number): { times: Ma
   const sums = new Float64Array(model.groups.length),
     level = levelFor(model.levels, (end - begin) / 2000);
   let covered = 0,
-    outside = 0;
+    outside = 0,
+    preempted = 0;
   model.lanes.forEach((lane, number) => {
     eachPiece(level, number, begin, end, (piece, inside) => {
       sums[model.groupOf[level.kind[piece]]] += inside;
       if (!lane.nested) covered += inside;
     });
   });
+  model.lanes.forEach((_, lane) => (preempted += preemptedIn(model, lane, begin, end)));
   for (const spans of model.outside)
     for (const [from, to] of spans) outside += Math.max(0, Math.min(to, end) - Math.max(from, begin));
   const all = (end - begin) * model.rows.length,
     times = new Map(model.groups.map((group, number) => [group.id, sums[number]]));
-  times.set("outside", outside).set("engine", Math.max(0, all - covered - outside)).set("sum", all);
+  times.set("outside", outside).set("engine", Math.max(0, all - covered - outside)).set("sum", all).set("preempted", preempted);
   return { times, all };
+}
+
+// How long calls of a lane were ready to run without a core, in a window.
+function preemptedIn({ base, preempted }: Model, lane: number, begin: number, end: number): number {
+  let sum = 0;
+  for (let i = firstAfter(base, lane, begin); i < base.from[lane + 1] && base.start[i] < end; i++) {
+    if (!preempted[i]) continue;
+    const inside = Math.min(end, base.end[i]) - Math.max(begin, base.start[i]);
+    sum += (preempted[i] * inside) / Math.max(1, base.end[i] - base.start[i]);
+  }
+  return sum;
 }
 
 // The numbers of the window: time in each group, and its share of the time of all ranks.

@@ -2,11 +2,16 @@
 
 import { byId } from "../shared/elements";
 import { forgetOverview } from "./axis";
+import { chainAt } from "./causes";
+import { flowsOf } from "./flows";
+import { buildRowChoice } from "./gutter";
 import { listen } from "./input";
 import { accounted, buildLayers, buildLegend, showNumbers } from "./legend";
 import { readModel } from "./model";
 import { buildHeading } from "./panel";
 import { Timeline } from "./timeline";
+import { pathParts } from "./path";
+import { statisticsOf } from "./statistics";
 import { xOf } from "./view";
 
 export async function start(): Promise<void> {
@@ -19,6 +24,7 @@ export async function start(): Promise<void> {
     timeline.changed();
   });
   buildLayers(model, view, timeline.arrange);
+  buildRowChoice(timeline);
   listen(timeline);
   timeline.widenGutter();
   new ResizeObserver(timeline.resize).observe(byId("rows"));
@@ -34,6 +40,10 @@ export async function start(): Promise<void> {
     view,
     timeline,
     xOf: (time: number) => xOf(view, time),
+    chainAt: (row: number, time: number) => chainAt(model, row, time),
+    pathParts: (begin: number, end: number) => pathParts(model, begin, end),
+    flowsOf: (entry: number, row: number) => flowsOf(model, entry, row),
+    statisticsOf: (begin: number, end: number) => statisticsOf(model, begin, end),
     accounted: (begin: number, end: number) => accounted(model, begin, end),
   };
   Object.assign(globalThis, { gantt });

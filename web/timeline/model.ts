@@ -5,7 +5,7 @@ import type { ColumnHead, Decoded, Series, Task } from "./decode";
 import DecodeWorker from "./decode.worker?worker&inline";
 import type { Level } from "./levels";
 
-export type Category = "call" | "wait" | "routine";
+export type Category = "call" | "wait" | "routine" | "state";
 
 export interface Look {
   colour: string;
@@ -24,6 +24,7 @@ export interface Kind extends Look {
   defines: string;
   tags: string;
   tag: string;
+  source: string; // what defines the tag
   reason: string;
   call: string;
 }
@@ -62,6 +63,7 @@ export interface Mark {
 export interface Lane {
   row: number;
   nested: boolean;
+  state: boolean; // its blocks are wait states of MPI
   count: number;
 }
 
@@ -85,6 +87,9 @@ interface Head {
   loops: string[];
   series: RowSeries[];
   marks: Mark[];
+  path: { name: string; kind: string }[]; // what the pieces of the critical path are
+  tags: string[];
+  endings: string[]; // what ranks did that ended waits
   columns: ColumnHead[];
 }
 
@@ -93,11 +98,13 @@ export interface Tph {
   text: string;
 }
 
-export interface Model extends Head, Omit<Decoded["entries"], "cpu"> {
+type Entries = Decoded["entries"];
+
+export interface Model extends Head, Entries {
   base: Level;
   levels: Level[];
-  cpu: Float64Array;
   messages: Decoded["messages"];
+  steps: Decoded["path"];
   tphs: Tphs;
   groupOf: Uint16Array; // of each kind the number of its group
   stacked: boolean; // routines alone, without module calls
@@ -105,7 +112,7 @@ export interface Model extends Head, Omit<Decoded["entries"], "cpu"> {
 
 export async function readModel(): Promise<Model> {
   const head: Head = JSON.parse(byId("head").textContent!);
-  const { levels, entries, messages, tphs, series } = await decode(head, byId("data").textContent!);
+  const { levels, entries, messages, tphs, series, path } = await decode(head, byId("data").textContent!);
   for (const row of head.rows) [row.lanes, row.series] = [[], []];
   head.lanes.forEach((lane, number) => head.rows[lane.row].lanes.push(number));
   head.series.forEach((one, number) => {
@@ -117,10 +124,16 @@ export async function readModel(): Promise<Model> {
     base: levels[0],
     levels,
     messages,
+    steps: path,
     tphs: new Tphs(tphs, head.loops),
     groupOf: Uint16Array.from(head.kinds, (kind) => groups.get(kind.group)!),
-    stacked: head.kinds.length > 0 && head.kinds.every((kind) => kind.category === "routine"),
+    stacked: isStacked(head.kinds),
   });
+}
+
+function isStacked(kinds: Kind[]): boolean {
+  const blocks = kinds.filter((kind) => kind.category !== "state");
+  return blocks.length > 0 && blocks.every((kind) => kind.category === "routine");
 }
 
 function decode(head: Head, text: string): Promise<Decoded> {

@@ -30,9 +30,9 @@ export function drawOutlines(model: Model, view: View, pen: Pen, look: Styles, s
 }
 
 export function visibleLanes(view: View, scroll: number): Map<number, LanePlace> {
-  const lanes = new Map<number, LanePlace>(),
-    [from, to] = visibleRows(view, scroll);
-  for (const place of view.places.slice(from, to)) for (const lane of place.lanes) lanes.set(lane.lane, lane);
+  const lanes = new Map<number, LanePlace>();
+  for (const row of visibleRows(view, scroll))
+    for (const lane of view.places[row].lanes) lanes.set(lane.lane, lane);
   return lanes;
 }
 

@@ -1,7 +1,10 @@
-// What lies over the blocks: lines of hand-overs, marks.
+// What lies over the blocks: lines of hand-overs, the chain of a wait, marks.
 
+import { duration } from "../shared/numbers";
+import { flowsOf } from "./flows";
+import { laneOf } from "./levels";
 import type { Model } from "./model";
-import type { Styles } from "./styles";
+import { FONT, type Styles } from "./styles";
 import { type View, xOf } from "./view";
 
 const MOST_LINES = 3000;
@@ -25,6 +28,15 @@ export function drawLines(model: Model, view: View, pen: Pen, look: Styles): voi
   view.lines = chosen.length > MOST_LINES ? { drawn: 0, left: 1 } : { drawn: chosen.length, left: 0 };
   if (chosen.length <= MOST_LINES) for (const i of chosen) drawLine(model, view, pen, i);
   pen.globalAlpha = 1;
+}
+
+// What came to the selected call, and what it handed over.
+export function drawFlows(model: Model, view: View, pen: Pen, look: Styles): void {
+  if (view.selected === null) return;
+  pen.strokeStyle = pen.fillStyle = look.accent;
+  pen.lineWidth = 3;
+  const row = model.lanes[laneOf(model.base, view.selected)].row;
+  for (const { message } of flowsOf(model, view.selected, row)) drawLine(model, view, pen, message);
 }
 
 function drawLine(model: Model, view: View, pen: Pen, i: number): void {
@@ -55,4 +67,77 @@ export function drawMarks(model: Model, view: View, pen: Pen, look: Styles): voi
     pen.lineTo(x, y + 7);
     pen.fill();
   }
+}
+
+// The chain of the selected wait: from what each late rank did to the wait that it ended.
+export function drawChain(view: View, pen: Pen, look: Styles, scroll: number): void {
+  if (!view.chain) return;
+  pen.strokeStyle = pen.fillStyle = look.failed;
+  pen.lineWidth = 1;
+  pen.setLineDash([3, 3]);
+  const x = xOf(view, view.chain.time);
+  pen.strokeRect(x, scroll - 2, 0, view.height + 4);
+  pen.setLineDash([]);
+  pen.lineWidth = 2;
+  for (const { row, end, ending } of view.chain.links) {
+    if (row < 0 || !ending || ending.row < 0) continue;
+    const middle = (place: { y: number; main: number }) => place.y + place.main / 2;
+    const from = [xOf(view, ending.time), middle(view.places[ending.row])] as const;
+    arrow(pen, ...from, xOf(view, end), middle(view.places[row]));
+  }
+}
+
+function arrow(pen: Pen, x0: number, y0: number, x1: number, y1: number): void {
+  const angle = Math.atan2(y1 - y0, x1 - x0);
+  const barb = (turn: number) => pen.lineTo(x1 - 9 * Math.cos(angle + turn), y1 - 9 * Math.sin(angle + turn));
+  pen.beginPath();
+  pen.moveTo(x0, y0);
+  pen.lineTo(x1 - 5 * Math.cos(angle), y1 - 5 * Math.sin(angle));
+  pen.stroke();
+  pen.beginPath();
+  pen.arc(x0, y0, 3, 0, 7);
+  pen.fill();
+  pen.beginPath();
+  pen.moveTo(x1, y1);
+  barb(0.4);
+  barb(-0.4);
+  pen.fill();
+}
+
+// The range that is selected, and markers.
+export function drawRange(view: View, pen: Pen, look: Styles, scroll: number): void {
+  pen.fillStyle = pen.strokeStyle = look.accent;
+  if (view.range) {
+    const [left, right] = [view.range.begin, view.range.end].map((time) => xOf(view, time));
+    pen.globalAlpha = 0.13;
+    pen.fillRect(left, scroll, right - left, view.height);
+    pen.globalAlpha = 1;
+    for (const x of [left, right]) pen.fillRect(Math.round(x), scroll, 1, view.height);
+  }
+  for (const time of view.markers) pen.fillRect(Math.round(xOf(view, time)) - 1, scroll, 2, view.height);
+}
+
+// Markers on the time axis, with the time between them.
+export function drawMarkers(view: View, pen: Pen, look: Styles): void {
+  if (!view.markers.length) return;
+  const places = view.markers.map((time) => xOf(view, time)).sort((a, b) => a - b);
+  pen.fillStyle = look.accent;
+  for (const x of places) {
+    pen.beginPath();
+    pen.moveTo(x - 5, 16);
+    pen.lineTo(x + 5, 16);
+    pen.lineTo(x, 28);
+    pen.fill();
+  }
+  if (places.length < 2) return;
+  const text = `Δ ${duration(Math.abs(view.markers[1] - view.markers[0]))}`;
+  pen.font = `600 11px ${FONT}`;
+  const width = pen.measureText(text).width,
+    middle = (Math.max(places[0], 0) + Math.min(places[1], view.width)) / 2,
+    left = Math.min(Math.max(middle - width / 2, 2), view.width - width - 2);
+  pen.fillRect(places[0], 21, places[1] - places[0], 2);
+  pen.fillStyle = look.paper;
+  pen.fillRect(left - 4, 14, width + 8, 14);
+  pen.fillStyle = look.accent;
+  pen.fillText(text, left, 21);
 }

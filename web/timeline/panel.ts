@@ -2,6 +2,8 @@
 
 import { byId, element } from "../shared/elements";
 import { bytes, counted, duration, moment, percent } from "../shared/numbers";
+import { type Chain, conclusion, endingOf, linkText } from "./causes";
+import { flowsOf } from "./flows";
 import { blocksIn } from "./levels";
 import type { Mark, Model, RowSeries } from "./model";
 import { lastBefore } from "./picture";
@@ -46,11 +48,36 @@ function describeBlock(model: Model, entry: number, rowNumber: number): HTMLElem
     facts.push(["partition", `${model.partition[entry] - 1}`]);
   facts.push(["start", moment(base.start[entry], Math.max(1, length / 100))], ["duration", duration(length)]);
   if (kind.category === "call" && model.state[entry] < 2)
-    facts.push(["CPU", length > 0 ? `${percent(model.cpu[entry] / length)} of it` : ""]);
+    facts.push(
+      ["CPU", length > 0 ? `${percent(model.cpu[entry] / length)} of it` : ""],
+      ["no core", model.preempted[entry] ? `${percent(model.preempted[entry] / length)} of it, though ready` : ""],
+      ...flowFacts(model, entry, rowNumber),
+    );
+  if (kind.category === "state") facts.push(["wait", kind.reason]);
   if (kind.category === "wait") facts.push(["waits", kind.reason], ["call", kind.call], ["tag", kind.tag]);
+  const ending = endingOf(model, entry);
+  if (ending) {
+    const step = Math.max(1, length / 1000),
+      left = model.base.end[entry] + model.until[entry] - ending.time;
+    facts.push(
+      ["late", `rank ${ending.rank}, which ${ending.text} at ${moment(ending.time, step)}`],
+      ["awake", left >= 0 ? `${duration(left)} after that` : "before that, for something else"],
+    );
+  }
   if (model.peer[entry]) facts.push(["from rank", `${model.peer[entry] - 1}`]);
   facts.push(["reads", kind.reads], ["defines", kind.defines], ["note", STATES[model.state[entry]]]);
   return article(kind.label, kind.colour, facts);
+}
+
+// What came to a call from other ranks, and what it handed over.
+function flowFacts(model: Model, entry: number, row: number): Fact[] {
+  const { sent, received, sender, receiver, tag, bytes: sizes } = model.messages;
+  return flowsOf(model, entry, row).map(({ message, into }): Fact => {
+    const other = model.rows[into ? sender[message] : receiver[message]].rank,
+      at = moment(into ? received[message] : sent[message], 1e3);
+    const text = `${model.tags[tag[message] - 1]}, ${bytes(sizes[message])}, ${into ? "from" : "to"} rank ${other} at ${at}`;
+    return [into ? "input" : "output", text];
+  });
 }
 
 function tphText(model: Model, number: number): string {
@@ -93,6 +120,23 @@ function describeMerged(model: Model, found: Found): HTMLElement {
     element("p", finest ? "The file holds them merged; see the note above." : "Zoom in to see each of them."),
   );
   return made;
+}
+
+// The chain of a wait in words, a line for each rank.
+export function describeChain(model: Model, view: View, chain: Chain): HTMLElement[] {
+  const step = Math.max(1, (view.end - view.begin) / 1000),
+    list = element("ol", undefined, { class: "chain" });
+  for (const link of chain.links) {
+    const [first, ...rest] = linkText(model, link, step),
+      item = element("li", first);
+    item.append(...rest.map((line) => element("div", line)));
+    list.append(item);
+  }
+  return [
+    element("h3", `Why, at ${moment(chain.time, step)}`),
+    list,
+    element("p", conclusion(model, chain), { class: "conclusion" }),
+  ];
 }
 
 export function describeSeries(model: Model, view: View, series: RowSeries, x: number): HTMLElement {

@@ -6,7 +6,8 @@ import { type Label, LanePainter, type Palette, paletteOf } from "./lanes";
 import { firstAfter } from "./levels";
 import type { Model } from "./model";
 import { drawOutlines } from "./outlines";
-import { drawLines, drawMarks } from "./overlays";
+import { drawChain, drawFlows, drawLines, drawMarks, drawRange } from "./overlays";
+import { drawPath } from "./path";
 import { NOTHING, packed, Raster } from "./raster";
 import { FONT, prepared, ratio, type Styles, styles } from "./styles";
 import { DIAGONAL } from "./textures";
@@ -27,7 +28,11 @@ export function drawBlocks(model: Model, view: View, scroll: number): void {
   pen.translate(0, -scroll);
   for (const label of labels) drawLabel(model, pen, label);
   drawLines(model, view, pen, look);
+  drawFlows(model, view, pen, look);
   drawOutlines(model, view, pen, look, scroll);
+  drawPath(model, view, pen, look);
+  drawRange(view, pen, look, scroll);
+  drawChain(view, pen, look, scroll);
   drawMarks(model, view, pen, look);
 }
 
@@ -39,11 +44,11 @@ function paint(
   scroll: number,
   scale: number,
 ): Label[] {
-  const [from, to] = visibleRows(view, scroll);
+  const rows = visibleRows(view, scroll);
   const toRaster = (y: number) => Math.round((y - scroll) * scale);
   const row = { fill: packed(look.row), texture: null, ink: 0 };
   raster.pixels.fill(packed(look.paper));
-  for (let index = from; index < to; index++) {
+  for (const index of rows) {
     for (const lane of view.places[index].lanes) {
       if (lane.nested) continue;
       raster.fill(0, raster.width, toRaster(lane.y), toRaster(lane.y + lane.height), row, 0);
@@ -58,18 +63,18 @@ function paint(
   const painter = (palette: Palette) =>
     new LanePainter(raster, model, palette, view.begin, raster.width / (view.end - view.begin), scale, scroll);
   const all = painter(paletteOf(model, view, look, view.tph > 0));
-  paintLanes(model, view, all, from, to);
-  for (let index = from; index < to; index++)
+  paintLanes(model, view, all, rows);
+  for (const index of rows)
     for (const series of view.places[index].series) paintSeries(view, look, raster, series, toRaster, scale);
   if (!view.tph) return all.labels;
   const some = painter(paletteOf(model, view, look, false));
-  paintTph(model, view, some, from, to);
+  paintTph(model, view, some, rows);
   return some.labels;
 }
 
-function paintLanes(model: Model, view: View, painter: LanePainter, from: number, to: number): void {
+function paintLanes(model: Model, view: View, painter: LanePainter, rows: number[]): void {
   const level = drawnLevel(model, view);
-  for (let index = from; index < to; index++) {
+  for (const index of rows) {
     for (const lane of view.places[index].lanes) {
       painter.turnTo(lane);
       const last = level.from[lane.lane + 1];
@@ -81,9 +86,9 @@ function paintLanes(model: Model, view: View, painter: LanePainter, from: number
 }
 
 // The chosen TPH only, at full strength.
-function paintTph(model: Model, view: View, painter: LanePainter, from: number, to: number): void {
+function paintTph(model: Model, view: View, painter: LanePainter, rows: number[]): void {
   const { base } = model;
-  for (let index = from; index < to; index++) {
+  for (const index of rows) {
     for (const lane of view.places[index].lanes) {
       painter.turnTo(lane);
       const own = view.tphEntries[lane.lane];

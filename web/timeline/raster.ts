@@ -9,6 +9,7 @@ export interface Paint {
 }
 
 export const NOTHING = -1;
+const NARROW = 16; // Pixels: such ranges are filled sooner one by one.
 
 export class Raster {
   private image: ImageData;
@@ -33,10 +34,17 @@ export class Raster {
       to = Math.min(right, this.width),
       last = Math.min(bottom, this.height);
     if (from >= to) return;
-    for (let y = Math.max(top, 0); y < last; y++) {
-      if (!paint.texture) this.pixels.fill(paint.fill, y * this.width + from, y * this.width + to);
-      else this.weave(from, to, y, paint, origin);
-    }
+    if (paint.texture) for (let y = Math.max(top, 0); y < last; y++) this.weave(from, to, y, paint, origin);
+    else if (to - from < NARROW) this.dot(from, to, Math.max(top, 0), last, paint.fill);
+    else
+      for (let y = Math.max(top, 0); y < last; y++)
+        this.pixels.fill(paint.fill, y * this.width + from, y * this.width + to);
+  }
+
+  private dot(from: number, to: number, top: number, bottom: number, colour: number): void {
+    const { pixels, width } = this;
+    for (let line = top * width; line < bottom * width; line += width)
+      for (let x = from; x < to; x++) pixels[line + x] = colour;
   }
 
   private weave(from: number, to: number, y: number, { fill, texture, ink }: Paint, origin: number): void {

@@ -17,9 +17,26 @@ const WAITS: Record<string, Texture> = {
 };
 const OTHER = texture(0x00, 0x22, 0x00, 0x88, 0x00, 0x22, 0x00, 0x88); // Dots.
 
-// The texture of a group of waits: ``wait:input``.
+// Ready to run, without a core.
+export const PREEMPTED = texture(0xff, 0x00, 0xff, 0x00, 0xff, 0x00, 0xff, 0x00);
+
+// The rank has what it waited for, and is not awake yet.
+export const ASLEEP = texture(0xaa, 0x55, 0xaa, 0x55, 0xaa, 0x55, 0xaa, 0x55);
+
+// Wait states of MPI look as waits between calls for the same do.
+const STATES: Record<string, Texture> = {
+  mpi_latesender: WAITS.input,
+  mpi_latereceiver: WAITS.credit,
+  mpi_wait_nxn: WAITS.partitions,
+  mpi_barrier_wait: WAITS.partitions,
+  mpi_latebroadcast: WAITS.iteration,
+  mpi_earlyreduce: WAITS.order,
+};
+
+// The texture of a group of waits, ``wait:input``, or of wait states.
 export function waitTexture(group: string): Texture {
-  return WAITS[group.replace("wait:", "")] ?? OTHER;
+  const [category, name] = group.split(":");
+  return (category === "wait" ? WAITS : STATES)[name] ?? OTHER;
 }
 
 // Past 21 modules colours come again, with dots, rings or thick dots.

@@ -1,24 +1,34 @@
 // The state of the page and what changes it.
 
 import { byId, element } from "../shared/elements";
-import { bytes, counted } from "../shared/numbers";
+import { counted } from "../shared/numbers";
 import { drawOverview, drawRuler, forgetOverview } from "./axis";
+import { type Chain, chainAt, kindOf } from "./causes";
+import { FilterError, filtered, isFilter } from "./filter";
+import { fillGutter } from "./gutter";
+import { addressOf, History, readAddress } from "./history";
+import { showHitList } from "./hits";
 import { showNumbers } from "./legend";
-import { laneOf } from "./levels";
-import type { Model, Row } from "./model";
+import { blocksIn, firstAfter, laneOf } from "./levels";
+import type { Model } from "./model";
 import { outlined } from "./outlines";
-import { describe } from "./panel";
+import { describe, describeChain } from "./panel";
 import { drawBlocks } from "./picture";
+import { showPath } from "./path";
+import { type Range, showRange } from "./range";
 import { findEntries } from "./search";
-import { type Found, layOut, look, type Place, pixels, type View, viewOf } from "./view";
+import { chooseRows, type Found, layOut, look, pixels, type View, viewOf } from "./view";
 
 export class Timeline {
   readonly view: View;
   private scheduled = false;
   private numbers = 0; // a timer
+  private history: History;
+  private wrong = ""; // with the filter
 
   constructor(readonly model: Model) {
     this.view = viewOf(model);
+    this.history = new History(this.view, this.writeAddress);
   }
 
   changed = (): void => {
@@ -33,8 +43,12 @@ export class Timeline {
     drawBlocks(model, view, byId("rows").scrollTop);
     drawRuler(view);
     drawOverview(model, view);
+    this.history.changed();
     clearTimeout(this.numbers);
-    this.numbers = setTimeout(() => showNumbers(model, view), 60);
+    this.numbers = setTimeout(() => {
+      showNumbers(model, view);
+      showPath(model, view);
+    }, 60);
   };
 
   arrange = (): void => {
@@ -42,7 +56,7 @@ export class Timeline {
     forgetOverview();
     layOut(model, view);
     byId("sheet").style.height = `${Math.max(view.total, view.height)}px`;
-    this.fillGutter();
+    fillGutter(this);
     this.changed();
   };
 
@@ -66,58 +80,35 @@ export class Timeline {
     this.arrange();
   };
 
-  // Names of the rows; a processor's name folds its rows.
-  private fillGutter(): void {
-    const { model, view } = this,
-      parts: HTMLElement[] = [];
-    let before: string | undefined,
-      free = 0;
-    model.rows.forEach((row, index) => {
-      const place = view.places[index];
-      if (row.group && row.group !== before && place.y >= free) {
-        parts.push(this.processorName(row, place));
-        free = place.y + 14;
-      }
-      before = row.group;
-      if (place.main >= 11 || (!row.group && place.y >= free)) {
-        if (!row.group) free = place.y + 14;
-        const name = element("span", row.name, { class: "thread", title: row.where });
-        parts.push(at(name, place.y, Math.max(12, place.main)));
-      }
-      for (const { series, y, height } of place.series) {
-        const text = series.name === "memory" ? `memory ≤ ${bytes(series.peak)}` : `queues ≤ ${series.peak}`;
-        parts.push(at(element("span", text, { class: "lane" }), y, height));
-      }
-    });
-    byId("gutter").replaceChildren(...parts);
-  }
+  // Chooses rows anew: their order, which are hidden, which stand for others.
+  chooseRows = (): void => {
+    chooseRows(this.model, this.view);
+    this.arrange();
+  };
 
-  private processorName(row: Row, place: Place): HTMLElement {
-    const open = !this.view.folded.has(row.group);
-    const made = element("button", row.group, {
-      type: "button",
-      class: "processor",
-      "aria-expanded": open,
-      title: "Fold or unfold its rows",
-    });
-    made.onclick = () => {
-      if (open) this.view.folded.add(row.group);
-      else this.view.folded.delete(row.group);
-      this.arrange();
-    };
-    return at(made, place.y, Math.max(14, place.main));
-  }
-
-  select(entry: number | null): void {
+  // Selects a block, and its TPH; of a wait, who kept the rank waiting at a moment in it.
+  select(entry: number | null, time?: number): void {
     const { model, view } = this;
     view.selected = entry;
     view.tph = entry === null ? 0 : model.tph[entry];
     view.tphList = [];
     view.tphEntries = [];
     if (view.tph) this.collectTph();
-    const card = entry === null ? [] : [element("h3", "Selected"), describe(model, this.inBase(entry))];
-    byId("selected").replaceChildren(...card);
+    const found = entry === null ? null : this.inBase(entry);
+    view.chain = entry === null ? null : this.chainOf(entry, time);
+    byId("selected").replaceChildren(
+      ...(view.chain ? describeChain(model, view, view.chain) : []),
+      ...(found ? [element("h3", "Selected"), describe(model, found)] : []),
+    );
     this.changed();
+  }
+
+  private chainOf(entry: number, time?: number): Chain | null {
+    const { base, lanes, late } = this.model,
+      kind = kindOf(this.model, entry);
+    if (kind.category !== "wait" && !late[entry]) return null;
+    const middle = (base.start[entry] + base.end[entry]) / 2;
+    return chainAt(this.model, lanes[laneOf(base, entry)].row, time ?? middle);
   }
 
   inBase(entry: number): Found {
@@ -161,7 +152,7 @@ export class Timeline {
 
   search = (): void => {
     const { model, view } = this;
-    view.found = findEntries(model, byId<HTMLInputElement>("query").value);
+    view.found = this.find(byId<HTMLInputElement>("query").value);
     view.hits = outlined(model, view.found);
     view.current = -1;
     forgetOverview();
@@ -169,13 +160,38 @@ export class Timeline {
     this.changed();
   };
 
+  // By words, or by a filter; what is wrong with one is said where hits are counted.
+  private find(query: string): number[] {
+    const { model } = this,
+      { start } = model.base;
+    this.wrong = "";
+    if (!isFilter(query)) return findEntries(model, query);
+    try {
+      return filtered(model, query).sort((a, b) => start[a] - start[b] || a - b);
+    } catch (error) {
+      if (!(error instanceof FilterError)) throw error;
+      this.wrong = error.message;
+      return [];
+    }
+  }
+
+  showHitList(): void {
+    showHitList(this.model, this.view.found, (entry) => {
+      this.select(entry);
+      this.reveal(entry);
+    });
+  }
+
   private showHits(): void {
     const empty = !byId<HTMLInputElement>("query").value.trim(),
       { current, found } = this.view,
       hits = found.length;
     let text = current < 0 ? counted(hits, "hit") : `${current + 1} of ${hits.toLocaleString("en")}`;
-    if (!hits) text = empty ? "" : "no hit";
-    byId("hits").textContent = text;
+    if (!hits) text = empty ? "" : this.wrong || "no hit";
+    byId("hits").textContent = byId("hits").title = text;
+    byId<HTMLButtonElement>("list").disabled = !hits;
+    if (!hits) byId("hitlist").hidden = true;
+    if (current < 0) this.showHitList();
   }
 
   // From hit to hit; the first one is the next after the window's begin.
@@ -202,10 +218,105 @@ export class Timeline {
     this.reveal(next);
   }
 
-  // A link may say what to look at: #from=NS&until=NS&rank=R, the time since the run's begin.
-  followLink = (): void => {
+  zoomTo(begin: number, end: number): void {
+    look(this.model, this.view, begin, end);
+    this.changed();
+  }
+
+  // To the window before (-1) or after (1).
+  travel(by: number): void {
+    const found = this.history.step(by);
+    if (found) this.zoomTo(...found);
+  }
+
+  selectRange(range: Range | null): void {
+    const { model, view } = this;
+    view.range = range;
+    showRange(model, range, () => this.zoomToRange(), () => this.selectRange(null));
+    this.changed();
+  }
+
+  zoomToRange(): void {
+    const { range } = this.view;
+    if (range) this.zoomTo(range.begin, range.end);
+  }
+
+  // Sets a marker; of three, the oldest goes. At a marker: takes it away.
+  mark(time: number): void {
+    const { view } = this,
+      near = view.markers.findIndex((other) => Math.abs(other - time) * pixels(view) < 4);
+    if (near >= 0) view.markers.splice(near, 1);
+    else view.markers = [...view.markers, time].slice(-2);
+    this.changed();
+  }
+
+  // Selects the longest block in the window of the kind that is selected, or of all.
+  longest(): void {
     const { model, view } = this,
-      asked = new URLSearchParams(location.hash.slice(1)),
+      { base } = model;
+    const group = view.selected === null ? -1 : model.groupOf[base.kind[base.first[view.selected]]];
+    let best = -1,
+      length = 0;
+    for (let lane = 0; lane < model.lanes.length; lane++) {
+      for (let i = firstAfter(base, lane, view.begin); i < base.from[lane + 1] && base.start[i] < view.end; i++) {
+        const single = blocksIn(base, i) === 1,
+          fits = group < 0 || model.groupOf[base.kind[base.first[i]]] === group;
+        if (single && fits && base.end[i] - base.start[i] > length)
+          [best, length] = [i, base.end[i] - base.start[i]];
+      }
+    }
+    if (best < 0) return;
+    this.select(best);
+    this.reveal(best, true);
+  }
+
+  // To all of the TPH that is selected.
+  zoomToTph(): void {
+    const { base } = this.model,
+      { tphList } = this.view;
+    if (!tphList.length) return;
+    const begin = tphList.reduce((least, i) => Math.min(least, base.start[i]), Infinity),
+      end = tphList.reduce((most, i) => Math.max(most, base.end[i]), 0);
+    this.zoomTo(begin - 0.02 * (end - begin), end + 0.02 * (end - begin));
+  }
+
+  // The address says what is seen, so that a link shows the same.
+  private writeAddress = (): void => {
+    const seen = addressOf(this.model, this.view);
+    history.replaceState(null, "", seen ? `#${seen}` : location.pathname + location.search);
+  };
+
+  private readAddress(): void {
+    const { model, view } = this,
+      asked = readAddress(location.hash.slice(1));
+    view.hidden = new Set(asked.hidden.filter((id) => model.groups.some((group) => group.id === id)));
+    for (const box of document.querySelectorAll<HTMLInputElement>("[data-group]"))
+      box.checked = !view.hidden.has(box.dataset.group!);
+    view.markers = asked.markers;
+    if (asked.layers) this.showLayers(asked.layers);
+    if (asked.block !== null && asked.block >= 0 && asked.block < model.base.start.length)
+      this.select(Math.floor(asked.block), asked.at);
+    this.selectRange(asked.range ? { begin: asked.range[0], end: asked.range[1] } : null);
+    if (asked.view) look(model, view, ...asked.view);
+    this.arrange();
+  }
+
+  private showLayers(layers: string[]): void {
+    for (const box of document.querySelectorAll<HTMLInputElement>("input[data-layer]"))
+      if (box.checked !== layers.includes(box.dataset.layer!)) box.click();
+  }
+
+  // A link may say what to look at: what `addressOf` wrote, or #from=NS&until=NS&rank=R, the time since the
+  // run's begin.
+  followLink = (): void => {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    if (asked.has("from")) this.followBlock(asked);
+    else if (asked.size) this.readAddress();
+    this.history.remember();
+  };
+
+  private followBlock(asked: URLSearchParams): void {
+    const { model, view } = this,
       from = Number(asked.get("from")),
       until = Number(asked.get("until"));
     if (!(until > from)) return;
@@ -215,7 +326,7 @@ export class Timeline {
     look(model, view, from - 0.5 * (until - from), until + 0.5 * (until - from));
     if (row >= 0) byId("rows").scrollTop = view.places[row].y - view.height / 2;
     this.changed();
-  };
+  }
 
   // The block of a row that lies the most exactly in a time.
   private blockAt(row: number, from: number, until: number): number | null {
@@ -230,10 +341,4 @@ export class Timeline {
     }
     return best;
   }
-}
-
-function at<T extends HTMLElement>(made: T, y: number, height: number): T {
-  made.style.top = `${y}px`;
-  made.style.height = made.style.lineHeight = `${height}px`;
-  return made;
 }

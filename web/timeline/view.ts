@@ -1,14 +1,18 @@
 // What is looked at: the window in time, the rows' places, what is hidden, chosen, found.
 
+import type { Chain } from "./causes";
 import { blocksIn, firstAfter, type Level, levelFor } from "./levels";
 import type { Kind, Mark, Model, RowSeries } from "./model";
+import type { Range } from "./range";
 import { type Outlined, outlined } from "./outlines";
+import { type RowChoice, rowsToShow } from "./rows";
 
 const LEAST_MAIN = 18,
   MOST_MAIN = 45,
   MOST_STACKED = 30,
   NESTED = 13,
   SERIES = 26,
+  STATE = 9,
   THIN = 7,
   SPACE = 5,
   PROCESSOR_SPACE = 7,
@@ -36,7 +40,7 @@ export interface Place {
   series: SeriesPlace[];
 }
 
-export type Layer = "lines" | "memory" | "queues" | "nested" | "marks";
+export type Layer = "lines" | "memory" | "queues" | "nested" | "states" | "path" | "marks";
 
 export interface View {
   begin: number;
@@ -48,7 +52,11 @@ export interface View {
   hidden: Set<string>; // groups of the legend
   folded: Set<string>; // processors
   layers: Record<Layer, boolean>;
+  layersChosen: boolean; // by the reader
   selected: number | null; // an entry of the base level
+  chain: Chain | null; // of the selected wait
+  range: Range | null; // of which statistics are shown
+  markers: number[]; // times, two at most
   tph: number; // place in `model.tphs`, from 1
   tphList: number[]; // its entries, lane by lane
   tphEntries: { lane: number; from: number; to: number }[];
@@ -57,7 +65,10 @@ export interface View {
   failed: Outlined;
   unfinished: Outlined;
   hits: Outlined; // the found ones, to draw
-  places: Place[]; // of rows, see `layOut`
+  choice: RowChoice;
+  order: number[]; // the rows that are shown, from top to bottom
+  alike: Map<number, number[]>; // of a row that stands for others, those
+  places: Place[]; // of rows, see `layOut`; hidden ones have no height
   lines: { drawn: number; left: number };
 }
 
@@ -76,9 +87,15 @@ export function viewOf(model: Model): View {
       memory: false,
       queues: false,
       nested: true,
+      states: true,
+      path: false,
       marks: true,
     },
+    layersChosen: false,
     selected: null,
+    chain: null,
+    range: null,
+    markers: [],
     tph: 0,
     tphList: [],
     tphEntries: [],
@@ -87,6 +104,9 @@ export function viewOf(model: Model): View {
     failed: outlined(model, entriesOf(model, 1)),
     unfinished: outlined(model, entriesOf(model, 2)),
     hits: outlined(model, []),
+    choice: { order: "place", pinned: new Set(), hidden: new Set(), alike: false },
+    order: model.rows.map((_, row) => row),
+    alike: new Map(),
     places: [],
     lines: { drawn: 0, left: 0 },
   };
@@ -129,6 +149,21 @@ export function shown(view: View, kind: Kind): boolean {
   return !view.hidden.has(kind.group);
 }
 
+// What is drawn to or from a row that isn't shown has no place.
+const ABSENT: Place = { y: NaN, main: 0, height: 0, folded: false, lanes: [], series: [] };
+
+// Whether rows of a processor lie together.
+export function grouped(view: View): boolean {
+  return view.choice.order === "place" && !view.choice.pinned.size && !view.choice.alike;
+}
+
+// Chooses the rows anew, by what they do in the window.
+export function chooseRows(model: Model, view: View): void {
+  const room = Math.max(4, Math.floor(view.height / (LEAST_MAIN + SPACE + 2)));
+  const found = rowsToShow(model, view.choice, view.begin, view.end, room);
+  [view.order, view.alike] = [found.rows, found.alike];
+}
+
 // Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
 export function layOut(model: Model, view: View): void {
   const { main, below } = laneHeights(model, view);
@@ -137,8 +172,10 @@ export function layOut(model: Model, view: View): void {
     between = Math.min(PROCESSOR_SPACE, 0.4 * main);
   let y = TOP,
     before: string | null = null;
-  view.places = model.rows.map((row, index) => {
-    if (index && row.group !== before) y += between;
+  view.places = model.rows.map(() => ({ ...ABSENT }));
+  view.order.forEach((index, number) => {
+    const row = model.rows[index];
+    if (number && row.group !== before && grouped(view)) y += between;
     before = row.group;
     const folded = view.folded.has(row.group);
     const place: Place = {
@@ -150,8 +187,8 @@ export function layOut(model: Model, view: View): void {
       height: 0,
     };
     row.lanes.forEach((lane, depth) => {
-      if (depth && (folded || !view.layers.nested)) return;
-      const height = depth ? below : place.main;
+      if (depth && (folded || !view.layers[model.lanes[lane].state ? "states" : "nested"])) return;
+      const height = model.lanes[lane].state ? Math.min(STATE, below) : depth ? below : place.main;
       place.lanes.push({ lane, y, height, nested: depth > 0 });
       y += height + (depth ? 1 : thin ? 0 : 2);
     });
@@ -162,17 +199,19 @@ export function layOut(model: Model, view: View): void {
     }
     place.height = y - place.y;
     y += folded ? Math.min(1, space) : space;
-    return place;
+    view.places[index] = place;
+    for (const other of view.alike.get(index) ?? []) view.places[other] = place;
   });
   view.total = y + TOP;
 }
 
 // As high as the window has room for, within what is easy to read; routines alone have lanes of one height.
 function laneHeights(model: Model, view: View): { main: number; below: number } {
-  const rows = model.rows.length,
-    groups = new Set(model.rows.map((row) => row.group)).size;
-  const nested = view.layers.nested ? model.lanes.length - rows : 0;
-  const series = model.series.filter((series) => view.layers[series.name]).length;
+  const shown = view.order.map((row) => model.rows[row]),
+    rows = shown.length,
+    groups = grouped(view) ? new Set(shown.map((row) => row.group)).size : 1;
+  const nested = view.layers.nested ? shown.reduce((sum, row) => sum + row.lanes.length - 1, 0) : 0;
+  const series = shown.reduce((sum, row) => sum + row.series.filter(({ name }) => view.layers[name]).length, 0);
   const room =
     view.height - 2 * TOP - rows * (SPACE + 2) - (groups - 1) * PROCESSOR_SPACE - nested - series * SERIES;
   if (model.stacked) {
@@ -198,21 +237,22 @@ export function fitRows(model: Model, view: View): void {
   }
 }
 
-// The rows that are in the window, from one number to another.
-export function visibleRows(view: View, scroll: number): [number, number] {
+// The rows that are in the window.
+export function visibleRows(view: View, scroll: number): number[] {
   const from = firstBelow(view, scroll);
   let to = from;
-  while (to < view.places.length && view.places[to].y < scroll + view.height) to++;
-  return [from, to];
+  while (to < view.order.length && view.places[view.order[to]].y < scroll + view.height) to++;
+  return view.order.slice(from, to);
 }
 
-// The first row that reaches below a height.
+// Of `order`, the first row that reaches below a height.
 function firstBelow(view: View, y: number): number {
   let low = 0,
-    high = view.places.length;
+    high = view.order.length;
   while (low < high) {
-    const middle = (low + high) >> 1;
-    if (view.places[middle].y + view.places[middle].height > y) high = middle;
+    const middle = (low + high) >> 1,
+      place = view.places[view.order[middle]];
+    if (place.y + place.height > y) high = middle;
     else low = middle + 1;
   }
   return low;
@@ -220,7 +260,7 @@ function firstBelow(view: View, y: number): number {
 
 // What lies at a point of the picture: the lane and the row.
 export function laneAt(view: View, y: number): { row: number; lane?: LanePlace; series?: SeriesPlace } | null {
-  const row = firstBelow(view, y),
+  const row = view.order[firstBelow(view, y)],
     place = view.places[row];
   if (!place || y < place.y) return null;
   const lane = place.lanes.find((lane) => y >= lane.y && y < lane.y + lane.height + 1);

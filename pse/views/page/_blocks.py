@@ -17,6 +17,7 @@ from pse.trace import NONE, EventType, Trace
 from pse.trace.format import Array
 from pse.trace.query import Selection
 from pse.views.core._rows import Row
+from pse.views.page._causes import Causes
 from pse.views.page._kinds import Kinds
 
 DEEPEST = 24
@@ -28,11 +29,20 @@ BLOCK_DTYPE = np.dtype(
         ("kind", "<u4"),  # of `Kinds`
         ("tph", "<u8"),
         ("cpu", "<i8"),  # ns
+        ("preempted", "<i8"),  # ns: ready to run without a core
         ("peer", "<u4"),  # rank waited for, plus 1; 0 for none
         ("partition", "<u4"),  # plus 1; 0 for none
         ("state", "<u4"),  # 1: failed, 2: not finished
+        ("waits", "?"),  # a wait, or a routine of MPI
+        ("since", "<i8"),  # ns: how long before its start the rank had begun to wait for the same
+        ("until", "<i8"),  # ns: how long after its end the rank went on to wait for the same
+        ("late", "<u4"),  # rank that ended the wait, plus 1; 0: nobody that the trace shows
+        ("woken", "<i8"),  # ns: how long before its end that rank did so
+        ("how", "<u4"),  # what that rank did, of `Causes.texts`, plus 1
     ]
 )
+CAUSES = ("since", "until", "late", "woken", "how")
+"""What `Causes` fills."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,8 @@ class Lane:
         Index of its row.
     nested : bool
         Whether it lies below another lane of its row.
+    state : bool
+        Whether its blocks are wait states of MPI.
     entries : array of `BLOCK_DTYPE`
         Blocks, and merged ones (without TPH, peer, partition).
     extra : array of int, shape (entries,)
@@ -57,6 +69,7 @@ class Lane:
 
     row: int
     nested: bool
+    state: bool
     entries: Array
     extra: Array
     kind: Array
@@ -74,7 +87,7 @@ _ENDS = (EventType.MODULE_LEAVE, EventType.WAIT_END, EventType.REGION_LEAVE)
 
 
 def lanes(
-    trace: Trace, selection: Selection, rows: Sequence[Row], kinds: Kinds, limit: int
+    trace: Trace, selection: Selection, rows: Sequence[Row], kinds: Kinds, causes: Causes, limit: int
 ) -> Iterator[Lane]:
     """Give all lanes from top to bottom, of about `limit` entries in all.
 
@@ -84,13 +97,16 @@ def lanes(
     for index, row in enumerate(rows):
         alone = dataclasses.replace(trace, files={row.rank: trace.files[row.rank]})
         room = max(400, limit * there[index] // max(1, sum(there)))
-        found = [
-            *_by_depth(_work(trace, alone, selection, kinds)),
-            *_by_depth(_routines(trace, alone, selection, kinds)),
-        ]
+        work, routines = (make(trace, alone, selection, kinds) for make in (_work, _routines))
+        for blocks in (work, routines):
+            causes.fill(row.rank, blocks)
+        found = [*_by_depth(work), *_by_depth(routines)]
+        blocks_of_calls = len(found)
+        found += _by_depth(_states(trace, selection, kinds, causes, row.rank))
         total = sum(map(len, found))
         for depth, blocks in enumerate(found or [np.empty(0, BLOCK_DTYPE)]):
-            yield _lane(index, depth > 0, blocks, max(100, room * len(blocks) // max(1, total)))
+            state = 0 < blocks_of_calls <= depth
+            yield _lane(index, depth > 0, state, blocks, max(100, room * len(blocks) // max(1, total)))
 
 
 def _work(trace: Trace, alone: Trace, selection: Selection, kinds: Kinds) -> Array:
@@ -99,11 +115,13 @@ def _work(trace: Trace, alone: Trace, selection: Selection, kinds: Kinds) -> Arr
     blocks = np.zeros(len(calls) + len(waits), BLOCK_DTYPE)
     called, waited = blocks[: len(calls)], blocks[len(calls) :]
     called["start"], called["end"], called["cpu"] = calls["enter"], calls["leave"], calls["cpu"]
+    called["preempted"] = calls["preempted"]
     called["tph"], called["partition"] = calls["tph"], _plus_one(calls["partition"])
     called["state"] = np.where(calls["failed"], 1, np.where(calls["complete"], 0, 2))
     called["kind"] = kinds.calls(calls["site"])
     waited["start"], waited["end"], waited["tph"] = waits["begin"], waits["end"], waits["tph"]
     waited["peer"], waited["state"] = _plus_one(waits["peer"]), np.where(waits["complete"], 0, 2)
+    waited["waits"] = True
     waited["kind"] = kinds.waits(waits["reason"], waits["site"], waits["edge"])
     return _by_time(blocks)
 
@@ -116,7 +134,22 @@ def _routines(trace: Trace, alone: Trace, selection: Selection, kinds: Kinds) ->
         calls = calls[:0]  # Routines don't tell to whom they belong.
     blocks = np.zeros(len(calls), BLOCK_DTYPE)
     blocks["start"], blocks["end"] = calls["enter"], calls["leave"]
-    blocks["kind"] = kinds.routines(names)[calls["routine"]] if len(calls) else 0
+    if len(calls):
+        blocks["kind"] = kinds.routines(names)[calls["routine"]]
+        blocks["waits"] = np.array([name.startswith("MPI_") for name in names], bool)[calls["routine"]]
+    return _by_time(blocks)
+
+
+def _states(trace: Trace, selection: Selection, kinds: Kinds, causes: Causes, rank: int) -> Array:
+    """Wait states of MPI of one rank, by time."""
+    window = selection.window(trace)
+    found = causes.states(rank, window.begin, window.end)
+    if found is None or selection.tphs is not None or selection.modules is not None:
+        return np.zeros(0, BLOCK_DTYPE)
+    blocks = np.zeros(len(found), BLOCK_DTYPE)
+    blocks["start"] = np.maximum(np.rint(found["begin"]), window.begin)
+    blocks["end"] = np.minimum(np.rint(found["end"]), window.end)
+    blocks["kind"] = kinds.states(found["metric"])
     return _by_time(blocks)
 
 
@@ -140,16 +173,17 @@ def _by_depth(blocks: Array) -> list[Array]:
     return [blocks[depth == level] for level in range(depth.max() + 1)]
 
 
-def _lane(row: int, nested: bool, blocks: Array, room: int) -> Lane:
+def _lane(row: int, nested: bool, state: bool, blocks: Array, room: int) -> Lane:
     """Make a lane of at most `room` entries."""
     if len(blocks) <= room:
         ones = np.ones(len(blocks), "<i8")
-        return Lane(row, nested, blocks, ones - 1, blocks["kind"], blocks["end"] - blocks["start"], ones, 0)
+        length = blocks["end"] - blocks["start"]
+        return Lane(row, nested, state, blocks, ones - 1, blocks["kind"], length, ones, 0)
     span = int(blocks["end"].max() - blocks["start"][0])
     bin = max(1, span // (64 * room))
     while len(firsts := _firsts(blocks, bin)) > room:
         bin *= 2
-    return _merged(row, nested, blocks, firsts, bin)
+    return _merged(row, nested, state, blocks, firsts, bin)
 
 
 def _firsts(blocks: Array, bin: int) -> Array:
@@ -160,13 +194,14 @@ def _firsts(blocks: Array, bin: int) -> Array:
     return np.append(0, np.flatnonzero(~same) + 1)
 
 
-def _merged(row: int, nested: bool, blocks: Array, firsts: Array, bin: int) -> Lane:
+def _merged(row: int, nested: bool, state: bool, blocks: Array, firsts: Array, bin: int) -> Lane:
     sizes = np.diff(np.append(firsts, len(blocks)))
     entries = blocks[firsts]
     entries["end"] = np.maximum.reduceat(blocks["end"], firsts)
-    for name in ("tph", "cpu", "peer", "partition"):
+    for name in ("tph", "cpu", "peer", "partition", *CAUSES):
         entries[name][sizes > 1] = 0
     entries["state"] = np.maximum.reduceat(blocks["state"], firsts)
+    entries["preempted"] = np.add.reduceat(blocks["preempted"], firsts)
     kinds = int(blocks["kind"].max()) + 1
     keys = np.repeat(np.arange(len(firsts)), sizes) * kinds + blocks["kind"]
     order = np.argsort(keys, kind="stable")
@@ -175,4 +210,4 @@ def _merged(row: int, nested: bool, blocks: Array, firsts: Array, bin: int) -> L
     time = np.add.reduceat((blocks["end"] - blocks["start"])[order], begins)
     pieces = np.bincount(keys[begins] // kinds, minlength=len(firsts))
     count = np.diff(np.append(begins, len(keys)))
-    return Lane(row, nested, entries, pieces - 1, keys[begins] % kinds, time, count, bin)
+    return Lane(row, nested, state, entries, pieces - 1, keys[begins] % kinds, time, count, bin)

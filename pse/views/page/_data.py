@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from pse.text import time_text
-from pse.trace import EventType, Trace, WaitReason
+from pse.trace import NONE, EventType, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Selection, messages_between_ranks, mpi_messages, outside_of_program
 from pse.views.core._memory_balance import imbalance
 from pse.views.core._rows import Row, rows
 from pse.views.core._selection_caption import selection_text, start_text
 from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes
+from pse.views.page._causes import Causes
 from pse.views.page._kinds import Kinds
 from pse.views.page._marks import marks
+from pse.views.page._path import path_columns
 from pse.views.page._series import series
 from pse.views.page._tphs import TphTable, places_in
 
@@ -47,7 +49,8 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
         How many blocks are held one by one, about.
     """
     shown, kinds = rows(trace, selection), Kinds(trace)
-    found = list(lanes(trace, selection, shown, kinds, most))
+    causes = Causes(trace)
+    found = list(lanes(trace, selection, shown, kinds, causes, most))
     window = selection.window(trace)
     begin, end = window.begin, window.end
     tphs = TphTable(trace, np.concatenate([lane.entries["tph"] for lane in found]))
@@ -55,20 +58,24 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     sampled, samples = series(trace, selection, shown, begin, end)
     columns = _entry_columns(found, tphs, begin) | _tph_columns(tphs)
     columns |= _message_columns(messages, shown, tphs, begin) | samples
+    path, path_steps = path_columns(trace, shown)
+    columns |= path_steps
     marked, more = marks(trace, shown, begin, end)
     described, text = packed(columns)
     head = {
         "title": _title(trace), "facts": _facts(trace, selection, shown, found),
-        "notes": [*_merge_notes(found), *notes, *more, *imbalance(trace), *trace.problems],
+        "notes": [*_merge_notes(found), *notes, *more, *filter(None, [causes.note]),
+            *imbalance(trace), *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
         "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],
-        "lanes": [{"row": lane.row, "nested": lane.nested, "count": len(lane.entries)} for lane in found],
+        "lanes": [_lane(lane) for lane in found],
         "kinds": kinds.described(), "groups": _groups(kinds),
         "nested": "routines of MPI" if _only_mpi(kinds) else "what is nested",
         "lines": "lines of hand-overs" if trace.definitions else "lines of messages",
         "partitions": _partitions(found),
         "outside": [outside_of_program(trace, row.rank) for row in shown],
-        "loops": _loops(trace), "series": sampled, "marks": marked, "columns": described,
+        "loops": _loops(trace), "series": sampled, "marks": marked, "endings": causes.texts, "path": path,
+        "tags": _tags(trace), "columns": described,
     }  # fmt: skip
     return head, text
 
@@ -107,7 +114,9 @@ def _entry_columns(found: Sequence[Lane], tphs: TphTable, begin: int) -> dict[st
         "gap": signed(entries["start"] - before), "length": length, "extra": extra,
         "kind": kind, "less": signed(of_piece - time), "count": count - 1,
         "tph": places_in(tphs.numbers, entries["tph"]), "cpu": entries["cpu"],
-    } | {name: entries[name] for name in ("peer", "partition", "state")}  # fmt: skip
+        "preempted": entries["preempted"], "since": entries["since"], "until": entries["until"],
+        "woken": signed(entries["woken"]),
+    } | {name: entries[name] for name in ("peer", "partition", "state", "late", "how")}  # fmt: skip
 
 
 def _tph_columns(tphs: TphTable) -> dict[str, Array]:
@@ -147,7 +156,7 @@ def _all_messages(trace: Trace) -> Array:
 def _message_columns(
     messages: Array | None, shown: Sequence[Row], tphs: TphTable, begin: int
 ) -> dict[str, Array]:
-    names = ("sent", "took", "sender", "receiver", "message_tph", "bytes")
+    names = ("sent", "took", "sender", "receiver", "message_tph", "bytes", "message_tag")
     if messages is None or not len(messages):
         return {name: np.empty(0, "<u8") for name in names}
     places = np.zeros(max(row.rank for row in shown) + 1, "<i8")
@@ -156,6 +165,7 @@ def _message_columns(
     columns = (
         signed(gaps), signed(messages["received"] - messages["sent"]), places[messages["sender"]],
         places[messages["receiver"]], places_in(tphs.numbers, messages["tph"]), messages["bytes"],
+        np.where(messages["edge"] == NONE, 0, messages["edge"] + 1),
     )  # fmt: skip
     return dict(zip(names, columns, strict=True))
 
@@ -191,6 +201,16 @@ def _merge_notes(found: Sequence[Lane]) -> list[str]:
         "merged, sums of times stay exact.",
         "To see each block, write a page of a shorter time or of fewer ranks (--from, --until, --rank).",
     ]
+
+
+def _tags(trace: Trace) -> list[str]:
+    """Names of tags by the numbers of their edges."""
+    names = {edge.id: edge.tag for edge in trace.definitions.edges} if trace.definitions else {}
+    return [names.get(number, "") for number in range(max(names, default=-1) + 1)]
+
+
+def _lane(lane: Lane) -> dict[str, Any]:
+    return {"row": lane.row, "nested": lane.nested, "state": lane.state, "count": len(lane.entries)}
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pse._abi.waiting import WAIT_TEXTS
+from pse.analysis import METRICS
 from pse.trace import NONE, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Names
@@ -62,6 +63,10 @@ class Kinds:
         """The kind of each routine."""
         return np.array([self._number(self._routine, name) for name in names], "<u4")
 
+    def states(self, metrics: Array) -> Array:
+        """The kind of each wait state of MPI, by its metric."""
+        return self._each([metrics], self._state)
+
     def described(self) -> list[dict[str, Any]]:
         """What the page says of each kind, ready for JSON; when all routines are known, they have colours."""
         routines = {key: row["name"] for key, row in self.groups.items() if row["category"] == "routine"}
@@ -114,16 +119,28 @@ class Kinds:
         call = self._names.spoken_site(site) if site != NONE else ""
         return self._kind(
             "wait", group, wait_text(name), module=self._names.module(site), place=place, tag=tag, tags=tag,
-            reason=words, call=call, short=wait_text(name),
+            reason=words, call=call, short=wait_text(name), source=self._source(edge),
         )  # fmt: skip
+
+    def _source(self, edge: int) -> str:
+        """What defines the tag of an edge."""
+        source = next((one.source for one in self._edges if one.id == edge), None)
+        return "" if source is None else self._names.spoken_site(source)
 
     def _routine(self, name: str) -> dict[str, Any]:
         group = self._group("routine", name, name, Style(OTHER))
         family = routine_family(name) if name.startswith("MPI_") else ""
         return self._kind("routine", group, name, module=family, short=name)
 
+    def _state(self, number: int) -> dict[str, Any]:
+        metric = METRICS[number]
+        group = self._group("state", metric.name, metric.title, Style(OTHER))
+        return self._kind("state", group, metric.title, reason=metric.meaning, short=metric.title)
+
     def _kind(self, category: str, group: str, label: str, **more: str) -> dict[str, Any]:
-        empty = dict.fromkeys(("module", "place", "reads", "defines", "tags", "tag", "reason", "call"), "")
+        empty = dict.fromkeys(
+            ("module", "place", "reads", "defines", "tags", "tag", "reason", "call", "source"), ""
+        )
         return {"category": category, "group": group, "label": label} | empty | more
 
     def _group(self, category: str, name: str, label: str, style: Style) -> str:

@@ -1,0 +1,34 @@
+"""The critical path in the page is the one that the command line tells."""
+
+import pytest
+
+from pse import trace
+from pse.analysis import critical_path
+from pse.bench._synthetic_trace import write_trace
+from pse.views.page import write_html
+
+pytest.importorskip("selenium", reason="selenium isn't installed")
+from selenium.webdriver.support.ui import WebDriverWait
+
+
+def test_the_path_is_that_of_the_command_line(tmp_path, browser) -> None:
+    write_trace(tmp_path / "trace", 1500, 3)
+    opened = trace.open(tmp_path / "trace")
+    write_html(opened, tmp_path / "view.html")
+    browser.get((tmp_path / "view.html").as_uri())
+    WebDriverWait(browser, 10, 0.02).until(
+        lambda _: browser.execute_script("return Boolean(globalThis.gantt)")
+    )
+    ask = "return gantt.pathParts(arguments[0], arguments[1])"
+    path = critical_path(opened)
+    found = browser.execute_script(ask, 0, opened.span + 1)
+    told = {share.name: (share.time, share.count) for share in path.shares()}
+    assert {part["name"]: (part["time"], part["count"]) for part in found} == told
+    begin, end = opened.span // 3, opened.span // 2  # A window: what lies in it adds up to it.
+    parts = browser.execute_script(ask, begin, end)
+    assert sum(part["time"] for part in parts) == end - begin
+    shown = browser.execute_script(
+        "document.querySelector('[data-layer=\"path\"]').click(); gantt.timeline.draw();"
+        "return new Promise((done) => setTimeout(() => done(document.getElementById('path').innerText), 200))"
+    )
+    assert f"Without {path.shares()[0].name} the run would be at most" in shown

@@ -1,0 +1,112 @@
+// Names of the rows: a processor's name folds its rows, a row's name pins or hides it.
+
+import { byId, element } from "../shared/elements";
+import { bytes, counted } from "../shared/numbers";
+import type { Row } from "./model";
+import type { Order } from "./rows";
+import type { Timeline } from "./timeline";
+import { grouped, type Place } from "./view";
+
+export function fillGutter(timeline: Timeline): void {
+  const { model, view } = timeline,
+    parts: HTMLElement[] = [],
+    together = grouped(view);
+  let before: string | undefined,
+    free = 0;
+  for (const index of view.order) {
+    const row = model.rows[index],
+      place = view.places[index];
+    if (together && row.group && row.group !== before && place.y >= free) {
+      parts.push(processorName(timeline, row, place));
+      free = place.y + 14;
+    }
+    before = row.group;
+    if (place.main >= 11 || ((!row.group || !together) && place.y >= free)) {
+      if (!row.group || !together) free = place.y + 14;
+      parts.push(rowName(timeline, index, together, place));
+    }
+    for (const { series, y, height } of place.series) {
+      const text = series.name === "memory" ? `memory ≤ ${bytes(series.peak)}` : `queues ≤ ${series.peak}`;
+      parts.push(at(element("span", text, { class: "lane" }), y, height));
+    }
+  }
+  byId("gutter").replaceChildren(...parts);
+  showRowNote(timeline);
+}
+
+// A click pins a row to the top, or lets it go; with Alt, or the middle button, it hides it.
+function rowName(timeline: Timeline, index: number, together: boolean, place: Place): HTMLElement {
+  const { choice, alike } = timeline.view,
+    row = timeline.model.rows[index],
+    others = alike.get(index)?.length ?? 0,
+    pinned = choice.pinned.has(index),
+    text = together || !row.group ? row.name : `${row.group} ${row.name}`;
+  const made = element("span", others ? `${text} +${others}` : text, {
+    role: "button",
+    tabindex: 0,
+    class: together ? "thread" : "thread wide",
+    "aria-pressed": pinned,
+    title: `${row.where}${others ? `, and ${counted(others, "row")} like it` : ""}\nclick: ${pinned ? "unpin" : "pin to the top"} · Alt and click: hide`,
+  });
+  made.onclick = (event) => {
+    if (event.altKey) choice.hidden.add(index);
+    else if (pinned) choice.pinned.delete(index);
+    else choice.pinned.add(index);
+    timeline.chooseRows();
+  };
+  made.onkeydown = (event) => {
+    if (["Enter", " "].includes(event.key)) (event.preventDefault(), made.click());
+  };
+  return at(made, place.y, Math.max(12, place.main));
+}
+
+function processorName(timeline: Timeline, row: Row, place: Place): HTMLElement {
+  const { folded } = timeline.view,
+    open = !folded.has(row.group);
+  const made = element("button", row.group, {
+    type: "button",
+    class: "processor",
+    "aria-expanded": open,
+    title: "Fold or unfold its rows",
+  });
+  made.onclick = () => {
+    if (open) folded.add(row.group);
+    else folded.delete(row.group);
+    timeline.arrange();
+  };
+  return at(made, place.y, Math.max(14, place.main));
+}
+
+function at<T extends HTMLElement>(made: T, y: number, height: number): T {
+  made.style.top = `${y}px`;
+  made.style.height = made.style.lineHeight = `${height}px`;
+  return made;
+}
+
+// How rows are chosen: order, one for all that are alike, hidden ones again.
+export function buildRowChoice(timeline: Timeline): void {
+  const { choice } = timeline.view,
+    order = byId<HTMLSelectElement>("order"),
+    alike = byId<HTMLInputElement>("alike");
+  order.onchange = () => {
+    choice.order = order.value as Order;
+    timeline.chooseRows();
+  };
+  alike.onchange = () => {
+    choice.alike = alike.checked;
+    timeline.chooseRows();
+  };
+  byId("unhide").onclick = () => {
+    choice.hidden.clear();
+    timeline.chooseRows();
+  };
+}
+
+// Says what isn't shown.
+function showRowNote({ model, view }: Timeline): void {
+  const hidden = view.choice.hidden.size,
+    stand = [...view.alike.values()].reduce((sum, others) => sum + others.length, 0);
+  byId("unhide").hidden = !hidden;
+  byId("unhide").textContent = `show ${hidden} hidden`;
+  byId("rownote").textContent = stand ? `${view.order.length} of ${model.rows.length} rows` : "";
+}
