@@ -6,7 +6,7 @@
 #   make ext [ROOM=x]   build the compiled extensions, all or one room's; a broken room doesn't stop the others
 #   make nightly        proofs that take too long for make test
 #   make test-mpis      what depends on MPI under other MPIs: the last commit, for each a clone with a .venv of its own
-#   make bundles        make the scripts of pages (pse/views/*/assets) of web/, with npm
+#   make bundles        make the scripts of pages (pse/views/*/assets) of pse/views/web, with npm
 #   make clean          remove what was built, and the tools' caches; .venv stays
 #
 # Variables: PYTHON (the interpreter .venv is made with), PROCESSORS (make run), TESTS (what make test runs),
@@ -108,10 +108,12 @@ ext: venv
 	$(LOCKED) locked-ext
 
 bundles:
-	cd web && npm ci --prefer-offline --no-audit --no-fund && npm run --silent check && npm run --silent build
+	rm -rf build/web && mkdir -p build && cp -R pse/views/web build/web
+	cd build/web && npm ci --prefer-offline --no-audit --no-fund && npm run --silent check && \
+		PSE_PAGES='$(CURDIR)/pse/views' npm run --silent build
 
 clean:
-	rm -rf web/node_modules build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find pse tests -name __pycache__ -prune -exec rm -rf {} +
 	find pse -name '*.so' -delete
 

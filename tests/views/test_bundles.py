@@ -1,4 +1,4 @@
-"""The scripts of pages: what is in the package is what TypeScript makes of `web`."""
+"""The scripts of pages: what is in the package is what TypeScript makes of `pse/views/web`."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def test_a_bundle_loads_nothing_and_ends_no_element():
 def test_bundles_are_made_of_the_sources(tmp_path):
     if shutil.which("npm") is None:
         pytest.skip("npm isn't installed")
-    shutil.copytree(ROOT / "web", tmp_path / "web", ignore=shutil.ignore_patterns("node_modules"))
+    shutil.copytree(ROOT / "pse/views/web", tmp_path / "web")
     npm(tmp_path, "ci", "--prefer-offline", "--no-audit", "--no-fund", needs_network=True)
     npm(tmp_path, "run", "--silent", "check")
     npm(tmp_path, "run", "--silent", "build")

@@ -9,7 +9,7 @@ export default defineConfig(({ mode }) => ({
   define: { "process.env.NODE_ENV": '"production"' },
   worker: { format: "iife" },
   build: {
-    outDir: `${process.env.PSE_PAGES ?? "../pse/views"}/${FOLDERS[mode]}/assets`,
+    outDir: `${process.env.PSE_PAGES ?? ".."}/${FOLDERS[mode]}/assets`,
     emptyOutDir: false,
     target: "es2022",
     lib: { entry: `${mode}/main.ts`, formats: ["iife"], name: "page", fileName: () => `${FOLDERS[mode]}.js` },

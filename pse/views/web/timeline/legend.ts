@@ -2,10 +2,10 @@
 
 import { byId, element } from "../shared/elements";
 import { duration, moment, percent } from "../shared/numbers";
-import { eachPiece, firstAfter, levelFor } from "./levels";
-import type { Category, Group, Model } from "./model";
-import { styles } from "./styles";
-import { swatch, waitTexture } from "./textures";
+import { eachPiece, firstAfter, levelFor } from "./data/levels";
+import type { Category, Group, Model } from "./data/model";
+import { styles } from "./drawing/styles";
+import { swatch, waitTexture } from "./drawing/textures";
 import type { Layer, View } from "./view";
 
 const SECTIONS: [Category, string][] = [

@@ -1,8 +1,8 @@
 // Why a rank waited: for whom, and for whom that rank did, as `pse trace why` follows it.
 
 import { duration, moment } from "../shared/numbers";
-import { firstAfter } from "./levels";
-import type { Kind, Model } from "./model";
+import { firstAfter } from "./data/levels";
+import type { Kind, Model } from "./data/model";
 
 export interface Ending {
   rank: number; // who was late

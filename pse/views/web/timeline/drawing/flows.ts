@@ -1,7 +1,7 @@
 // The hand-overs of one call: those that brought its inputs, and those of what it defined.
 
-import { kindOf } from "./causes";
-import type { Model } from "./model";
+import { kindOf } from "../causes";
+import type { Model } from "../data/model";
 
 export interface Flow {
   message: number;

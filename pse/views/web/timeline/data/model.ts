@@ -1,6 +1,6 @@
 // The trace in memory: what the page's head says, and arrays of what happened.
 
-import { byId } from "../shared/elements";
+import { byId } from "../../shared/elements";
 import type { ColumnHead, Decoded, Series, Task } from "./decode";
 import DecodeWorker from "./decode.worker?worker&inline";
 import type { Level } from "./levels";

@@ -1,10 +1,10 @@
 // What lies over the blocks: lines of hand-overs, the chain of a wait, marks.
 
 import { duration } from "../shared/numbers";
-import { flowsOf } from "./flows";
-import { laneOf } from "./levels";
-import type { Model } from "./model";
-import { FONT, type Styles } from "./styles";
+import { flowsOf } from "./drawing/flows";
+import { laneOf } from "./data/levels";
+import type { Model } from "./data/model";
+import { FONT, type Styles } from "./drawing/styles";
 import { type View, xOf } from "./view";
 
 const MOST_LINES = 3000;

@@ -1,11 +1,11 @@
 // Lanes of blocks as pixels: of each pixel every colour has the height of its share of the pixel's time.
 
-import type { Level } from "./levels";
-import type { Group, Model } from "./model";
+import type { Level } from "../data/levels";
+import type { Group, Model } from "../data/model";
 import { mixed, NOTHING, type Paint, packed, type Raster } from "./raster";
 import type { Styles } from "./styles";
 import { ASLEEP, HATCHES, PREEMPTED, waitTexture } from "./textures";
-import type { LanePlace, View } from "./view";
+import type { LanePlace, View } from "../view";
 
 // How each group of the legend is painted; null: it is hidden.
 export interface Palette {

@@ -1,17 +1,17 @@
 // The page: reads the trace, draws when something has changed, and turns keys and mouse into changes.
 
 import { byId } from "../shared/elements";
-import { forgetOverview } from "./axis";
+import { forgetOverview } from "./drawing/axis";
 import { chainAt } from "./causes";
-import { flowsOf } from "./flows";
-import { buildRowChoice } from "./gutter";
+import { flowsOf } from "./drawing/flows";
+import { buildRowChoice } from "./drawing/gutter";
 import { listen } from "./input";
 import { accounted, buildLayers, buildLegend, showNumbers } from "./legend";
-import { readModel } from "./model";
+import { readModel } from "./data/model";
 import { buildHeading } from "./panel";
 import { Timeline } from "./timeline";
-import { pathParts } from "./path";
-import { statisticsOf } from "./statistics";
+import { pathParts } from "./drawing/path";
+import { statisticsOf } from "./data/statistics";
 import { xOf } from "./view";
 
 export async function start(): Promise<void> {

@@ -1,7 +1,7 @@
 // Which rows are shown, and in which order: sorted, pinned, hidden, or one for all that are alike.
 
-import { eachPiece, levelFor } from "./levels";
-import type { Model } from "./model";
+import { eachPiece, levelFor } from "./data/levels";
+import type { Model } from "./data/model";
 
 export type Order = "place" | "busy" | "waiting" | "name";
 

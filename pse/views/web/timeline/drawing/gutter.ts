@@ -1,11 +1,11 @@
 // Names of the rows: a processor's name folds its rows, a row's name pins or hides it.
 
-import { byId, element } from "../shared/elements";
-import { bytes, counted } from "../shared/numbers";
-import type { Row } from "./model";
-import type { Order } from "./rows";
-import type { Timeline } from "./timeline";
-import { grouped, type Place } from "./view";
+import { byId, element } from "../../shared/elements";
+import { bytes, counted } from "../../shared/numbers";
+import type { Row } from "../data/model";
+import type { Order } from "../rows";
+import type { Timeline } from "../timeline";
+import { grouped, type Place } from "../view";
 
 export function fillGutter(timeline: Timeline): void {
   const { model, view } = timeline,

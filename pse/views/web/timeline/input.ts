@@ -4,7 +4,7 @@ import { byId, element } from "../shared/elements";
 import { duration, moment } from "../shared/numbers";
 import { describe, describeMark, describeSeries, showTip } from "./panel";
 import type { Range } from "./range";
-import { styles } from "./styles";
+import { styles } from "./drawing/styles";
 import type { Timeline } from "./timeline";
 import { baseEntry, entryAt, fitRows, laneAt, look, markAt, pixels, timeAt, xOf, zoom } from "./view";
 

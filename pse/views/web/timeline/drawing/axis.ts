@@ -1,12 +1,12 @@
 // The time axis, and the overview of the whole trace above it.
 
-import { byId } from "../shared/elements";
-import { decimal, moment, threeDigits, unitFor } from "../shared/numbers";
-import { firstAfter, type Level, levelFor } from "./levels";
-import type { Kind, Model } from "./model";
-import { drawMarkers } from "./overlays";
+import { byId } from "../../shared/elements";
+import { decimal, moment, threeDigits, unitFor } from "../../shared/numbers";
+import { firstAfter, type Level, levelFor } from "../data/levels";
+import type { Kind, Model } from "../data/model";
+import { drawMarkers } from "../overlays";
 import { FONT, prepared, styles } from "./styles";
-import { pixels, shown, type View, xOf } from "./view";
+import { pixels, shown, type View, xOf } from "../view";
 
 // Ticks at 1, 2 or 5 of a power of ten, 90 pixels apart or more.
 export function ticksOf(view: View): { step: number; at: number[] } {

@@ -3,11 +3,11 @@
 import { byId, element } from "../shared/elements";
 import { bytes, counted, duration, moment, percent } from "../shared/numbers";
 import { type Chain, conclusion, endingOf, linkText } from "./causes";
-import { flowsOf } from "./flows";
-import { blocksIn } from "./levels";
-import type { Mark, Model, RowSeries } from "./model";
-import { lastBefore } from "./picture";
-import { styles } from "./styles";
+import { flowsOf } from "./drawing/flows";
+import { blocksIn } from "./data/levels";
+import type { Mark, Model, RowSeries } from "./data/model";
+import { lastBefore } from "./drawing/picture";
+import { styles } from "./drawing/styles";
 import { baseEntry, type Found, pixels, timeAt, type View } from "./view";
 
 export type Fact = [string, string];

@@ -2,8 +2,8 @@
 
 import { byId, element } from "../shared/elements";
 import { counted, decimal, duration, moment, percent } from "../shared/numbers";
-import type { Model } from "./model";
-import { histogram, type Statistics, statisticsOf } from "./statistics";
+import type { Model } from "./data/model";
+import { histogram, type Statistics, statisticsOf } from "./data/statistics";
 
 export interface Range {
   begin: number;

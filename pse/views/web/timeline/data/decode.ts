@@ -1,6 +1,6 @@
 // From the page's text to arrays of numbers; a worker does this, so that the page answers while it reads.
 
-import { inflated } from "../shared/inflate";
+import { inflated } from "../../shared/inflate";
 import { type Level, levelsOf } from "./levels";
 
 export interface ColumnHead {

@@ -1,7 +1,7 @@
 // Where the reader has been: windows to go back to, and what is seen as a part of the page's address.
 
 import { byId } from "../shared/elements";
-import type { Model } from "./model";
+import type { Model } from "./data/model";
 import type { Layer, View } from "./view";
 
 const MOST = 100,

@@ -3,8 +3,8 @@
 import { byId, element } from "../shared/elements";
 import { counted, duration, moment } from "../shared/numbers";
 import { kindOf } from "./causes";
-import { laneOf } from "./levels";
-import type { Model, Row } from "./model";
+import { laneOf } from "./data/levels";
+import type { Model, Row } from "./data/model";
 
 const MOST = 300; // lines of the table
 

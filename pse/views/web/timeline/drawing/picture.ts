@@ -1,17 +1,17 @@
 // The picture: rows and their blocks as pixels, then what lies over them.
 
-import { byId } from "../shared/elements";
+import { byId } from "../../shared/elements";
 import { ticksOf } from "./axis";
 import { type Label, LanePainter, type Palette, paletteOf } from "./lanes";
-import { firstAfter } from "./levels";
-import type { Model } from "./model";
+import { firstAfter } from "../data/levels";
+import type { Model } from "../data/model";
 import { drawOutlines } from "./outlines";
-import { drawChain, drawFlows, drawLines, drawMarks, drawRange } from "./overlays";
+import { drawChain, drawFlows, drawLines, drawMarks, drawRange } from "../overlays";
 import { drawPath } from "./path";
 import { NOTHING, packed, Raster } from "./raster";
 import { FONT, prepared, ratio, type Styles, styles } from "./styles";
 import { DIAGONAL } from "./textures";
-import { drawnLevel, type Place, type SeriesPlace, type View, visibleRows, xOf } from "./view";
+import { drawnLevel, type Place, type SeriesPlace, type View, visibleRows, xOf } from "../view";
 
 let raster: Raster | undefined;
 

@@ -1,10 +1,10 @@
 // What is looked at: the window in time, the rows' places, what is hidden, chosen, found.
 
 import type { Chain } from "./causes";
-import { blocksIn, firstAfter, type Level, levelFor } from "./levels";
-import type { Kind, Mark, Model, RowSeries } from "./model";
+import { blocksIn, firstAfter, type Level, levelFor } from "./data/levels";
+import type { Kind, Mark, Model, RowSeries } from "./data/model";
 import type { Range } from "./range";
-import { type Outlined, outlined } from "./outlines";
+import { type Outlined, outlined } from "./drawing/outlines";
 import { type RowChoice, rowsToShow } from "./rows";
 
 const LEAST_MAIN = 18,

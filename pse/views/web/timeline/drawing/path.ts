@@ -1,11 +1,11 @@
 // The critical path: over the rows, and what it is made of in the window.
 
-import { byId, element } from "../shared/elements";
-import { duration, percent } from "../shared/numbers";
-import type { Model } from "./model";
+import { byId, element } from "../../shared/elements";
+import { duration, percent } from "../../shared/numbers";
+import type { Model } from "../data/model";
 import { lastBefore } from "./picture";
 import type { Styles } from "./styles";
-import { type View, xOf } from "./view";
+import { type View, xOf } from "../view";
 
 export interface PathPart {
   name: string;

@@ -2,19 +2,19 @@
 
 import { byId, element } from "../shared/elements";
 import { counted } from "../shared/numbers";
-import { drawOverview, drawRuler, forgetOverview } from "./axis";
+import { drawOverview, drawRuler, forgetOverview } from "./drawing/axis";
 import { type Chain, chainAt, kindOf } from "./causes";
-import { FilterError, filtered, isFilter } from "./filter";
-import { fillGutter } from "./gutter";
+import { FilterError, filtered, isFilter } from "./data/filter";
+import { fillGutter } from "./drawing/gutter";
 import { addressOf, History, readAddress } from "./history";
 import { showHitList } from "./hits";
 import { showNumbers } from "./legend";
-import { blocksIn, firstAfter, laneOf } from "./levels";
-import type { Model } from "./model";
-import { outlined } from "./outlines";
+import { blocksIn, firstAfter, laneOf } from "./data/levels";
+import type { Model } from "./data/model";
+import { outlined } from "./drawing/outlines";
 import { describe, describeChain } from "./panel";
-import { drawBlocks } from "./picture";
-import { showPath } from "./path";
+import { drawBlocks } from "./drawing/picture";
+import { showPath } from "./drawing/path";
 import { type Range, showRange } from "./range";
 import { findEntries } from "./search";
 import { chooseRows, type Found, layOut, look, pixels, type View, viewOf } from "./view";

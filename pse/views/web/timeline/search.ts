@@ -1,8 +1,8 @@
 // Search: words that must all fit a block.  `rank 3`, `tph 7`, `tag x`, `module x`, `thread x` and
 // `processor 1` say where a word stands.
 
-import type { Level } from "./levels";
-import type { Kind, Model, Row, Tph } from "./model";
+import type { Level } from "./data/levels";
+import type { Kind, Model, Row, Tph } from "./data/model";
 
 const WHERE = /\b(rank|tph|tag|module|thread|processor)\s*[:= ]\s*(\S+)/gi;
 

@@ -1,9 +1,9 @@
 // Outlines around calls that failed or never ended, around hits of the search, around what is selected.
 
-import { laneOf } from "./levels";
-import type { Model } from "./model";
+import { laneOf } from "../data/levels";
+import type { Model } from "../data/model";
 import type { Styles } from "./styles";
-import { type LanePlace, type View, visibleRows, xOf } from "./view";
+import { type LanePlace, type View, visibleRows, xOf } from "../view";
 
 // Entries by time with their lanes; `longest`: how far before the window one that reaches into it may begin.
 export interface Outlined {
