@@ -64,7 +64,8 @@ void pse_faults_defer_stops(const pse_faults_deferral *to);
  */
 void pse_faults_finalize_called(void);
 
-/* Have MPI_Abort, called by what is loaded from now on, fail the run by the name of the module that did it. */
+/* Have MPI_Abort, called by what is loaded from now on, fail the run by the name of the module that did it.
+ */
 void pse_faults_find_aborts(void);
 
 /* A call of MPI failed whose errors nobody handles: the run fails, by the name of the module that made it. */

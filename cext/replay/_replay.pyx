@@ -5,7 +5,10 @@
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from pse._abi.replay cimport pse_replay_call, pse_replay_node, pse_replay_operation, pse_replay_profile_row, pse_replay_shift, pse_replay_span
+from pse._abi.replay cimport (
+    pse_replay_call, pse_replay_node, pse_replay_operation, pse_replay_profile_row, pse_replay_shift,
+    pse_replay_span,
+)
 from pse.trace._recorder cimport pse_event
 
 

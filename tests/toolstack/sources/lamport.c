@@ -1,4 +1,5 @@
-/* A tool with Lamport's clock, which travels with messages; what was sent and what was received is written down.
+/* A tool with Lamport's clock, which travels with messages; what was sent and what was received is written
+ * down.
  *
  * A line: L (sent) or A (received), the message's number, the sender's clock, own clock, partner, tag.
  */
@@ -46,7 +47,8 @@ static void read_header(void *context, const struct pse_message_envelope *messag
 int pse_tool_start(const struct pse_tools *tools)
 {
     const struct pse_piggyback_header header = {sizeof(struct ticket), NULL, is_wanted, fill, read_header};
-    pse_piggyback_register *add = (pse_piggyback_register *)tools->subscribe(tools->self, PSE_PIGGYBACK, PSE_PIGGYBACK_SIGNATURE);
+    pse_piggyback_register *add =
+        (pse_piggyback_register *)tools->subscribe(tools->self, PSE_PIGGYBACK, PSE_PIGGYBACK_SIGNATURE);
     char path[4096];
     snprintf(path, sizeof path, "%s/clock-%s", getenv("TALLY_DIRECTORY"), getenv(RANK_VARIABLE));
     rank = atoi(getenv(RANK_VARIABLE));

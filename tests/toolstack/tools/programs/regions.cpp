@@ -6,7 +6,8 @@
 
 static jmp_buf back;
 
-namespace grid {
+namespace grid
+{
 struct Solver {
     void exchange(int depth)
     {
@@ -21,10 +22,16 @@ struct Solver {
         throw std::runtime_error("as intended");
     }
 };
-}
+} // namespace grid
 
-__attribute__((noinline)) static void jump() { longjmp(back, 1); }
-static void finish() { MPI_Finalize(); }
+__attribute__((noinline)) static void jump()
+{
+    longjmp(back, 1);
+}
+static void finish()
+{
+    MPI_Finalize();
+}
 
 int main(int argc, char **argv)
 {
