@@ -75,6 +75,7 @@ def _execute_together(commands: "click.Command") -> NoReturn:
 
 
 def _be_rank() -> int:
+    from pse.runtime.request import read_rank_arguments
     from pse.runtime.supervise import MonitorHandle, die_with_mpiexec, find_launcher, local_rank
 
     launcher = find_launcher()
@@ -86,14 +87,23 @@ def _be_rank() -> int:
         restart_with_preloads(_parse())
     watched = launcher is not None and launcher.sees_all
     monitor = MonitorHandle() if local_rank() == 0 and not watched else None
-    request = _parse()
+    name_aborts()
+    if watched:  # No process is forked while that thread runs.
+        from pse.runtime.rank import load_mpi_meanwhile
+
+        load_mpi_meanwhile()
+    request = _parse() if launcher is None else read_rank_arguments(sys.argv[1:])
     if not request.serial:
         _replace_input()
     _prepare_process()
-    from pse.cli._options.run import coopwait
+    wait_tool = None
+    if request.may_use_coopwait:
+        from pse.toolstack import Coopwait
+
+        wait_tool = Coopwait()
     from pse.runtime.rank import run_rank
 
-    return run_rank(request, monitor, coopwait(request))
+    return run_rank(request, monitor, wait_tool)
 
 
 def _needs_preloads() -> bool:
@@ -135,8 +145,7 @@ def _parse() -> "Request":
 
 
 def _prepare_process() -> None:
-    """Set up what MPI and modules find: standard output, who is told of MPI_Abort."""
-    name_aborts()
+    """Set up the standard output that modules find."""
     # What modules print goes to a pipe and should be seen while the program runs, not at its end; and in
     # whole lines, also where PYTHONUNBUFFERED is set: all ranks share that pipe.
     if isinstance(sys.stdout, io.TextIOWrapper):

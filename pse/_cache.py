@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
@@ -114,6 +113,8 @@ def _delete(entry: Path) -> None:
     if not entry.is_dir():
         entry.unlink(missing_ok=True)
         return
+    import shutil  # Rarely is anything removed.
+
     for inner in entry.iterdir():
         if inner.is_dir():
             shutil.rmtree(inner, ignore_errors=True)
@@ -194,5 +195,7 @@ def locked(folder: Path) -> AbstractContextManager[None]:
     """Hold the lock of a folder in the cache."""
     path = folder / _LOCK
     if path.is_dir():  # Nothing of ours makes a directory there.
+        import shutil
+
         shutil.rmtree(path)
     return held(path)

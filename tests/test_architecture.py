@@ -400,7 +400,10 @@ def test_importing_every_facade_loads_no_room():
 
 def test_a_rank_loads_neither_pictures_nor_terminals_nor_graphs():
     loaded = loaded_by("from pse.runtime.rank import run_rank")
-    assert not {"matplotlib", "networkx", "pandas", "rich", "IPython", "scipy", "pyfftw"} & set(tops(loaded))
+    assert not {"matplotlib", "networkx", "pandas", "rich", "IPython", "scipy", "pyfftw", "click"} & set(
+        tops(loaded)
+    )
+    assert not {"pse.modules.build._builder", "zipfile"} & loaded
     assert not {"views", "advise", "analysis", "bench", "notebook", "cli"} & {
         room_of(name) for name in loaded
     }
@@ -446,6 +449,11 @@ def test_before_ranks_are_started_nothing_is_loaded_that_can_be_loaded_while_the
     assert "pse.runtime.launch._launch" in loaded
     assert not {"numpy", "rich", "networkx", "mpi4py"} & set(tops(loaded))
     assert not {name for name in loaded if name.startswith("pse.runtime.status._report")}
+
+
+def test_what_starts_ranks_and_prints_their_report_loads_nothing_that_few_runs_use():
+    loaded = loaded_by("import pse.runtime.launch._launch, pse.runtime.status._report_text")
+    assert not {"numpy", "hashlib", "secrets", "socket", "tempfile", "traceback", "zipfile"} & loaded
 
 
 RANK_MODULES = 195

@@ -21,8 +21,7 @@ from pse.notebook._errors import NotebookError, RunFailed, translated
 from pse.notebook._programs import Checked, checked
 from pse.notebook._result import Result
 from pse.notebook._run_process import COMMAND, Child
-from pse.runtime.launch import rank_arguments
-from pse.runtime.request import Request, prepare
+from pse.runtime.request import Request, prepare, rank_arguments
 from pse.runtime.status import Report
 from pse.text import value_text
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,10 +27,12 @@ from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._prepared import Request
+from pse.runtime.request._rank_arguments import rank_arguments, read_rank_arguments
 from pse.runtime.request._request import parse_defines, prepare
-from pse.runtime.status import _report as report, _report_text as report_text
+from pse.runtime.status import _report_gathering as report, _report_text as report_text
 from pse.runtime.status._overview import Observer
 from pse.runtime.status._progress import Progress
+from pse.runtime.status._report import Report
 from pse.runtime.supervise import _cleanup as cleanup, _error_format as messages
 from pse.runtime.supervise._exit_diagnosis import diagnose_exit
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
@@ -156,6 +159,25 @@ def test_a_launcher_is_found_by_the_environment_and_only_on_this_machine(monkeyp
     assert find_launcher() is None
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Request("heat.coven", {}),
+        Request(
+            "-D.coven", {"N": "1", "eps": "1e-3"}, ("depth=2",), processors=3, coopwait=False, quiet=True
+        ),
+        Request("a b.coven", {}, trace="T", report="json", checkpoint="C", every="30s", coopwait=True),
+        Request("x.coven", {}, debug=True, prefix=True, sanitize=("address", "undefined"), gdb="crash"),
+        Request("", {"N": "2"}, checkpoint="C", resume=True, serial=True),
+    ],
+    ids=["plain", "values", "files", "debugging", "resume"],
+)
+def test_ranks_read_the_request_that_their_launcher_wrote(asked):
+    assert read_rank_arguments(rank_arguments(asked), {}) == asked
+    named = read_rank_arguments(rank_arguments(asked), {"PSE_TOOLS": "tools.conf"})
+    assert named == replace(asked, tools="tools.conf")
+
+
 # Leftovers
 
 
@@ -275,12 +297,12 @@ def test_a_figure_that_is_no_number_is_not_lost(prepared):
     made = report.build(prepared, counters(prepared), totals(prepared), figures)
     assert np.isnan(made.figures["error"])
     assert json.loads(made.to_json(), parse_constant=pytest.fail)["figures"] == {"error": None}
-    assert np.isnan(report.Report.from_json(made.to_json()).figures["error"])
+    assert np.isnan(Report.from_json(made.to_json()).figures["error"])
 
 
 def test_a_report_survives_json(prepared):
     made = report.build(prepared, counters(prepared, calls=1), totals(prepared), [{"a": 0.1}] * 5)
-    assert report.Report.from_json(made.to_json()) == made
+    assert Report.from_json(made.to_json()) == made
     assert "call site" in report_text.format_report(made)
 
 

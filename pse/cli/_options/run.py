@@ -176,7 +176,7 @@ def _tools(request: Request) -> str | None:
 
 def coopwait(request: Request) -> "Coopwait | None":
     """Give what modules that have communicators wait by; None if there are other tools, or shall be none."""
-    if request.tools is not None or request.coopwait is False:
+    if not request.may_use_coopwait:
         return None
     from pse.toolstack import Coopwait  # It takes a while, and `runtime` can't import it.
 

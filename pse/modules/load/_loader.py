@@ -14,12 +14,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pse.language.check import ModuleReference
 from pse.language.types import Signature
 from pse.modules._errors import ModuleError
-from pse.modules.build import _builder as builder
 from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._trampolines import ERROR_TEXT, PREFIX
 from pse.modules.directives import _python_interface as pyinterface
@@ -27,6 +26,9 @@ from pse.modules.directives._finder import takes_arrays
 from pse.modules.directives._interface import takes_communicator
 from pse.modules.load import _imports as imports
 from pse.records import dataclass
+
+if TYPE_CHECKING:
+    from pse.modules.build._builder import Built
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,9 @@ def load_module(reference: ModuleReference, mode: BuildMode = FAST) -> LoadedMod
         return LoadedModule(reference.name, reference.path, reference.signature)
     if reference.language == "python":
         return _from_python(reference, reference.source)
-    built = builder.build_module(reference.source, shown=reference.path, mode=mode)
+    from pse.modules.build._builder import build_module  # Not all programs have such.
+
+    built = build_module(reference.source, shown=reference.path, mode=mode)
     _agree(reference, built.source.signatures)
     if takes_arrays(built.source.text, built.source.language, reference.name):
         return _from_extension(reference, built)
@@ -193,7 +197,7 @@ def _essence(signature: Signature) -> tuple[object, ...]:
     return signature.name, parameters, signature.dimensions, signature.collective
 
 
-def _native(reference: ModuleReference, built: builder.Built) -> LoadedModule:
+def _native(reference: ModuleReference, built: Built) -> LoadedModule:
     if built.extension is not None:  # A Cython source: its module variables are set when it is imported.
         imports.import_extension(built.extension, built.library, reference.path)
     library = _open(built.library, reference)
@@ -249,7 +253,7 @@ def _error_text_function(library: ctypes.CDLL) -> Callable[[int], bytes | None] 
     return function
 
 
-def _from_extension(reference: ModuleReference, built: builder.Built) -> LoadedModule:
+def _from_extension(reference: ModuleReference, built: Built) -> LoadedModule:
     assert built.extension is not None
     module = imports.import_extension(built.extension, built.library, reference.path)
     _open(built.library, reference)
@@ -257,7 +261,9 @@ def _from_extension(reference: ModuleReference, built: builder.Built) -> LoadedM
 
 
 def _from_python(reference: ModuleReference, source: str) -> LoadedModule:
-    found, _ = builder.read_checked(source, reference.path)
+    from pse.modules.build._builder import read_checked
+
+    found, _ = read_checked(source, reference.path)
     _agree(reference, found.signatures)
     module = imports.import_python(source, reference.path)
     return _python_function(reference, module, frozenset({source}))

@@ -6,7 +6,6 @@ Imports nothing of pse.
 from __future__ import annotations
 
 import os
-import traceback
 
 
 def own_traceback(failure: BaseException, files: frozenset[str]) -> str:
@@ -33,6 +32,8 @@ def own_traceback(failure: BaseException, files: frozenset[str]) -> str:
     ...     own_traceback(failure, frozenset())
     'ZeroDivisionError: division by zero'
     """
+    import traceback  # Most modules don't fail.
+
     folders = {os.path.dirname(file) for file in files if os.path.isabs(file)}
     frames = [
         frame for frame in traceback.extract_tb(failure.__traceback__) if _own(frame.filename, files, folders)

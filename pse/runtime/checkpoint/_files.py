@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import zipfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
@@ -136,7 +135,9 @@ class Directory:
         OSError
             If that fails; `filename` says where.
         """
-        import numpy as np  # Not for the launcher, which only looks at the directory.
+        import zipfile  # Not for the launcher, which only looks at the directory.
+
+        import numpy as np
         from numpy.lib import format as npy
 
         name = f"{serial:06}-rank-{rank}.npz"

@@ -10,7 +10,6 @@ Only `checksum_of` and `verify` read files.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -176,11 +175,15 @@ def _summed(body: Mapping[str, Any]) -> str:
 
 def new_checksum() -> Any:
     """Begin a checksum."""
+    import hashlib  # Most runs have no checkpoints.
+
     return hashlib.blake2b(digest_size=16)
 
 
 def checksum_of(path: str) -> str:
     """Give the checksum of a file's bytes."""
+    import hashlib
+
     with open(path, "rb") as file:
         return hashlib.file_digest(file, new_checksum).hexdigest()
 

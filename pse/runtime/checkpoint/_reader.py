@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import zipfile
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ from pse.runtime.checkpoint._manifest import LOST, MANIFEST, CheckpointRefused, 
 from pse.text import damage_text
 
 if TYPE_CHECKING:
+    import zipfile
+
     import numpy as np
 
     from pse.runtime.checkpoint._manifest import Array
@@ -95,6 +96,8 @@ class Reader:
 
     @contextlib.contextmanager
     def _opened(self, member: str) -> Iterator[IO[bytes]]:
+        import zipfile  # Not for the launcher, which only reads manifests.
+
         name = self._places[member]
         path = os.path.join(self.directory, name)
         try:

@@ -8,7 +8,6 @@ the busiest; so few move, where assigning all of them anew (longest first) would
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,26 +20,6 @@ WINDOWS = 10
 """Windows of measuring within which a move must have paid for itself."""
 
 _Counts = npt.NDArray[np.int64]
-
-
-@dataclass
-class Moves:
-    """How often partitions of a run moved, and the imbalance before and after.
-
-    Attributes
-    ----------
-    times : int
-        How often partitions moved.
-    partitions : int
-        How many moved, in all.
-    before, after : float
-        The busiest processor's load over the mean, before the first move and as measured last.
-    """
-
-    times: int = 0
-    partitions: int = 0
-    before: float = 1.0
-    after: float = 1.0
 
 
 def imbalance(owners: Sequence[int], loads: Sequence[int], processors: int) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from itertools import chain
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 from pse.errors import ProgramError, RunError
@@ -158,6 +157,8 @@ def _imported(placement: str, file: str) -> object:
 
 
 def _check(call: str, owners: object, partitions: int, processors: int) -> None:
+    from numbers import Integral  # Few programs place their partitions.
+
     expected = (
         f"expected a processor from 0 to {processors - 1} for each of {count_text(partitions, 'partition')}"
     )

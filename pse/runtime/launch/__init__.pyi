@@ -7,6 +7,5 @@ from ._mpiexec import (
     command_on_ranks as command_on_ranks,
     find_mpiexec as find_mpiexec,
     host_arguments as host_arguments,
-    rank_arguments as rank_arguments,
     rank_environment as rank_environment,
 )

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import selectors
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,20 +28,19 @@ from pse._abi.waiting import KILLED_HELP, ExitCode
 from pse.errors import RunError, UsageError
 from pse.runtime._channel import Board
 from pse.runtime.checkpoint._schedule import STOP_GRACE, late_stop
-from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.launch._mpiexec import (
     Hosts,
     Mpiexec,
     check_hosts,
     find_mpiexec,
     mpiexec_command,
-    rank_arguments,
     rank_environment,
     spread_ranks,
 )
 from pse.runtime.launch._serial import run_serially
 from pse.runtime.request._prepared import Prepared, Request
-from pse.runtime.request._request import build, prepare
+from pse.runtime.request._rank_arguments import rank_arguments
+from pse.runtime.request._request import build, planned_quickly, prepare
 from pse.runtime.request._resume import verify_files, way_on
 from pse.runtime.status._progress import WATCHER_VARIABLE, announce_preparation
 from pse.runtime.status._progress_choice import choose_progress
@@ -53,7 +50,6 @@ from pse.runtime.supervise._exit_diagnosis import Diagnosis
 from pse.runtime.supervise._file_limit import raise_file_limit
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup
-from pse.runtime.supervise._rank_monitor import JobNames, RankMonitor
 from pse.runtime.supervise._rank_output import RankOutput
 from pse.text import text_bytes
 
@@ -72,17 +68,11 @@ MPIEXEC_PATIENCE = 0.05
 _LOOK = 0.002
 """Seconds between two looks for ranks that have not been seen yet."""
 
-_LOOK_BESIDE_PLANS = 0.01
-"""The same while plans are made, whose thread these looks hold up."""
-
 _LOOK_AT_RECORDS = 0.5
 """Seconds between two looks at the records, where ranks are out of sight."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _RANKS_PER_CORE = 64
-_PLANNED_MEANWHILE = 64
-"""Partitions, and ranks, for which plans are made sooner than ranks come up."""
-
 _MARK = "PSE_JOB"
 
 
@@ -130,11 +120,12 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
         _check_ranks(prepared)
         check_shared_memory(prepared.ranks)
         raise_file_limit(prepared.ranks)
-    meanwhile = hosts.all_local(os.environ) and _planned_quickly(prepared)
     with announce_preparation(prepared):
         build(prepared)
-        if not meanwhile:
-            _dry_run(prepared)
+        if not (hosts.all_local(os.environ) and planned_quickly(prepared)):
+            from pse.runtime.request._dry_run import dry_run
+
+            dry_run(prepared)
     # Who watches has checked the program, and has the warnings as objects.
     if WATCHER_VARIABLE in os.environ:
         sys.stderr.write(prepared.remarks)
@@ -148,43 +139,7 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
         tool.make()
     for_ranks = replace(request, processors=prepared.processors, coopwait=tool is not None)
     line = mpiexec_command(mpiexec, prepared.ranks, placed, rank_arguments(for_ranks))
-    return _JobRun(prepared, hosts.all_local(os.environ), meanwhile).run(line, mpiexec)
-
-
-def _planned_quickly(prepared: Prepared) -> bool:
-    partitions = sum(partition_counts(prepared.program, prepared.environment).values())
-    return max(prepared.ranks, partitions) <= _PLANNED_MEANWHILE
-
-
-def _dry_run(prepared: Prepared) -> None:
-    from pse.runtime.request._dry_run import dry_run  # It loads NumPy: ranks may come up meanwhile.
-
-    dry_run(prepared)
-
-
-class _Plans(threading.Thread):
-    """The dry run of a program beside the start of its ranks; `over` can be read from when it is done."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        super().__init__(name="plans", daemon=True)
-        self.over = os.eventfd(0, os.EFD_CLOEXEC)
-        self._prepared = prepared
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        """Make the plans."""
-        try:
-            _dry_run(self._prepared)
-        except BaseException as error:
-            self._error = error
-        os.eventfd_write(self.over, 1)
-
-    def check(self) -> None:
-        """Raise what went wrong."""
-        self.join()
-        os.close(self.over)
-        if self._error is not None:
-            raise self._error
+    return _JobRun(prepared, hosts.all_local(os.environ)).run(line, mpiexec)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -201,8 +156,8 @@ def _check_ranks(prepared: Prepared) -> None:
 class _JobRun:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(self, prepared: Prepared, all_local: bool, plans_meanwhile: bool) -> None:
-        self.prepared, self.all_local, self._plans_meanwhile = prepared, all_local, plans_meanwhile
+    def __init__(self, prepared: Prepared, all_local: bool) -> None:
+        self.prepared, self.all_local = prepared, all_local
         self._passes_signals_on = True
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
@@ -213,8 +168,7 @@ class _JobRun:
         self.stopped_by = 0
         self._stopped_at = float("inf")
         self.deadline = float("inf")
-        self._plans: _Plans | None = None
-        self._mark = f"{_MARK}={secrets.token_hex(8)}"
+        self._mark = f"{_MARK}={os.urandom(8).hex()}"
 
     def run(self, line: list[str], mpiexec: Mpiexec) -> int:
         """Start the command, see it to its end, and say how it went."""
@@ -223,7 +177,7 @@ class _JobRun:
         try:
             with _signals_to(self.selector):
                 try:
-                    self._start_with_plans(line, mpiexec)
+                    self._start(line, mpiexec)
                     self._watch_to_end()
                 finally:
                     self._clean(began)
@@ -231,26 +185,6 @@ class _JobRun:
             self.selector.close()
             processes.adopt_orphans(False)
         return self._finish()
-
-    def _start_with_plans(self, line: list[str], mpiexec: Mpiexec) -> None:
-        """Start ranks; if the program is still to be dry-run, they come up meanwhile, and wait for that."""
-        if not self._plans_meanwhile:
-            self._start(line, mpiexec)
-            return
-        self.records.hold_ranks()
-        self._start(line, mpiexec)
-        self._plans = _Plans(self.prepared)
-        self.selector.register(self._plans.over, selectors.EVENT_READ, self._plans)
-        self._plans.start()
-
-    def _plans_made(self) -> None:
-        """Let ranks go on; raises what the program has that can't be run."""
-        assert self._plans is not None
-        self.selector.unregister(self._plans.over)
-        self._plans.check()
-        self._plans = None
-        self.records.release_ranks()
-        self.progress.start()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
         # Open MPI's kills the ranks a second later, before they have written a checkpoint.
@@ -290,6 +224,8 @@ class _JobRun:
             self.selector.register(output.fd, selectors.EVENT_READ, output)
         self.mpiexec = os.pidfd_open(self.process.pid)
         self.selector.register(self.mpiexec, selectors.EVENT_READ, self.process)
+        from pse.runtime.supervise._rank_monitor import JobNames, RankMonitor  # Ranks come up meanwhile.
+
         prepared = self.prepared
         names = JobNames([prepared.placement.describe(n) for n in range(prepared.ranks)], prepared.site_texts)
         self.monitor = RankMonitor(
@@ -305,8 +241,7 @@ class _JobRun:
     # The loop
 
     def _watch_to_end(self) -> None:
-        if self._plans is None:
-            self.progress.start()
+        self.progress.start()
         update = time.monotonic() + self.progress.interval
         running = True
         while running:
@@ -318,8 +253,7 @@ class _JobRun:
             if over and running and not self._ending:
                 self._say(self.monitor.holders.look())
             if time.monotonic() >= update:
-                if self._plans is None:
-                    self.progress.update()
+                self.progress.update()
                 update = time.monotonic() + self.progress.interval
             if time.monotonic() >= self.deadline:
                 self._kill()
@@ -334,7 +268,7 @@ class _JobRun:
         if over or not self.all_local:
             wait = min(wait, _LOOK_AT_RECORDS)
         if looking:
-            wait = min(wait, _LOOK if self._plans is None else _LOOK_BESIDE_PLANS)
+            wait = min(wait, _LOOK)
         return max(0.0, wait)
 
     def _look(self, looking: bool) -> None:
@@ -366,8 +300,6 @@ class _JobRun:
                 self._conclude(self.monitor.manager_ended(source))
             elif source is self.process:
                 self._conclude(self._mpiexec_killed(0.0))
-            elif source is self._plans:
-                self._plans_made()
             elif isinstance(source, _SignalPipe):
                 for number in source.take():
                     self._stop(number)
@@ -452,10 +384,7 @@ class _JobRun:
 
     def _clean(self, began: float) -> None:
         """Leave nothing: live lines, processes, shared memory, descriptors."""
-        if self._plans is None:
-            self.progress.stop()
-        else:
-            self._plans.join()
+        self.progress.stop()
         if hasattr(self, "process"):
             self.process.kill()
             self.process.wait()

@@ -20,7 +20,6 @@ from pse.runtime.supervise._processes import die_with_parent
 
 if TYPE_CHECKING:
     from pse.program import Placement
-    from pse.runtime.request._prepared import Request
 
 _IFF_UP = 1
 _COUNT = re.compile(r"(?::|slots=)\s*(\d+)\s*$")
@@ -315,52 +314,6 @@ def host_arguments(mpiexec: Mpiexec, hosts: Hosts) -> list[str]:
     if hosts.file is not None:
         line += ["-f" if mpiexec.hydra else "--hostfile", hosts.file]
     return line
-
-
-def rank_arguments(request: Request) -> list[str]:
-    """Write the command line of `python -m pse` for a request.
-
-    Parameters
-    ----------
-    request : Request
-        What to run, and how.
-
-    Returns
-    -------
-    list of str
-        The words after ``python -m pse``.
-
-    Examples
-    --------
-    >>> from pse.runtime.request import Request
-    >>> rank_arguments(Request("heat.coven", {"NX": "64"}, processors=2))
-    ['--report', 'text', '-p', '2', '-D', 'NX=64', '--', 'heat.coven']
-    """
-    line = ["--report", request.report]
-    if request.processors is not None:
-        line += ["-p", str(request.processors)]
-    for name, value in request.defines.items():
-        line += ["-D", f"{name}={value}"]
-    for option in request.options:
-        line += ["-o", option]
-    values = {
-        "trace": request.trace,
-        "every": request.every,
-        "gdb": request.gdb,
-        "sanitize": ",".join(request.sanitize) or None,
-    }
-    for name, given in values.items():
-        line += [] if given is None else [f"--{name}", given]
-    if request.coopwait is not None:
-        line.append("--coopwait" if request.coopwait else "--no-coopwait")
-    flags = ("quiet", "debug", "prefix", "serial")
-    line += [f"--{name}" for name in flags if getattr(request, name)]
-    if request.resume:
-        assert request.checkpoint is not None
-        return ["resume", *line, "--", request.checkpoint]
-    if request.checkpoint is not None:
-        line += ["--checkpoint", request.checkpoint]
-    return [*line, "--", request.program]
 
 
 def rank_environment(

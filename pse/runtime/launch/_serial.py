@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import NoReturn
 
 from pse.errors import UsageError
-from pse.runtime.launch._mpiexec import Hosts, rank_arguments
+from pse.runtime.launch._mpiexec import Hosts
 from pse.runtime.request._prepared import Request
+from pse.runtime.request._rank_arguments import rank_arguments
 from pse.runtime.request._request import build, prepare
 from pse.runtime.status._progress import announce_preparation
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from pse.records import dataclass
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution import _load_balancer as balance
+from pse.runtime.distribution._moves import Moves
 from pse.runtime.pause import _pending_messages as pending_messages
 from pse.runtime.plan._communicators import bound
 from pse.runtime.plan._job import Job
@@ -80,7 +81,7 @@ class Rebalancing:
         self.rank, self.peers, self.again, self.decide = rank, peers, again, decide
         self.every = job.balance
         self.due = self.every
-        self.moves = balance.Moves()
+        self.moves = Moves()
         self._bound = bound(job)
         self._measured = [0] * sum(map(len, job.placements.values()))
         self._cost = 0

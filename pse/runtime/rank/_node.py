@@ -7,7 +7,6 @@ unless the launcher monitors all ranks.
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -107,7 +106,7 @@ class Node:
             return None
         place = np.zeros(1 + _TOKEN_BYTES, np.int64)
         if self.rank == 0 and self._monitor:
-            place[0], place[1:] = self._monitor.port(), list(secrets.token_bytes(_TOKEN_BYTES))
+            place[0], place[1:] = self._monitor.port(), list(os.urandom(_TOKEN_BYTES))
         self.comm.Bcast(place)
         port, token = int(place[0]), bytes(place[1:].tolist()).hex()
         return Meeting(self.hosts[0], port, token) if port else None

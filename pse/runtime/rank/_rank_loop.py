@@ -22,7 +22,7 @@ from pse.modules import load_module
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import OutputPipe, Sequencer
-from pse.runtime.distribution._load_balancer import Moves
+from pse.runtime.distribution._moves import Moves
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._communicators import make as make_communicators
 from pse.runtime.plan._job import Job

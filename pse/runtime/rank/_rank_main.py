@@ -32,14 +32,14 @@ from pse.runtime.rank._output_prefix import prefixed_output
 from pse.runtime.rank._python_calls import end_if_forked
 from pse.runtime.rank._rank_loop import Outcome, execute_plan
 from pse.runtime.rank._recording import describe_run, prepare_trace, write_definitions
-from pse.runtime.request._dry_run import agreed
+from pse.runtime.request._dry_run import agreed, dry_run
 from pse.runtime.request._prepared import Prepared, Request
-from pse.runtime.request._request import prepare
+from pse.runtime.request._request import planned_quickly, prepare
 from pse.runtime.request._resume import description, job_before, verify_files, way_on
-from pse.runtime.status import _report as report
+from pse.runtime.status import _report_gathering as report
 from pse.runtime.supervise._cleanup import started, unlink_mpi_files
 from pse.runtime.supervise._error_format import exit_code_of, print_error
-from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Record
+from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Record
 from pse.runtime.supervise._monitor_handle import MonitorHandle
 
 if TYPE_CHECKING:
@@ -80,11 +80,9 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     # These are for this process alone, not for what modules may start.
     for name in (LAUNCHER_VARIABLE, "HWLOC_XMLFILE"):
         os.environ.pop(name, None)
-    prepared = _agree(comm, request, node.launcher is not None)
+    prepared = _agree(comm, request, node.launcher)
     if isinstance(prepared, int):
         return prepared
-    if node.records:
-        node.records.wait_for_launcher()
     if prepared.options.transport == "bcs" and not request.serial:
         if code := coschedule_all(node, wait_tool):
             return code
@@ -105,19 +103,21 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     return 0
 
 
-def _agree(comm: MPI.Intracomm, request: Request, launched: bool) -> Prepared | int:
+def _agree(comm: MPI.Intracomm, request: Request, launcher: Launcher | None) -> Prepared | int:
     """Prepare the run on every rank; if any can't, the first of them says why and all get its exit code."""
     error: Exception | None = None
     try:
         prepared = prepare(request, comm.Get_size())
-        if prepared.resumed and not launched:
+        if prepared.resumed and not launcher:
             verify_files(str(request.checkpoint), prepared.resumed, comm.Get_rank(), comm.Get_size())
+        if launcher and launcher.sees_all and comm.Get_rank() == 0 and planned_quickly(prepared):
+            dry_run(prepared)
     except Exception as raised:
         error = raised
     codes = np.zeros(comm.Get_size(), np.int32)
     comm.Allgather(np.array([0 if error is None else exit_code_of(error)], np.int32), codes)
     if not codes.any():
-        if comm.Get_rank() == 0 and not launched:
+        if comm.Get_rank() == 0 and not launcher:
             prepared.print_warnings(sys.stderr)
         return prepared
     first = int(codes.nonzero()[0][0])

@@ -1,2 +1,3 @@
 from ._prepared import Request as Request
+from ._rank_arguments import rank_arguments as rank_arguments, read_rank_arguments as read_rank_arguments
 from ._request import parse_defines as parse_defines, prepare as prepare

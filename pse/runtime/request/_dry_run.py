@@ -1,6 +1,7 @@
 """Before any rank computes, lower the program as every thread's rank would.
 
-The launcher reports once what this version doesn't run.  Ranks lower the program again for themselves (their
+One process reports what this version doesn't run: the first rank, which has NumPy anyway, or the launcher
+where that takes long or ranks are on several machines.  Ranks lower the program again for themselves (their
 nodes may differ); `prepare` has checked it before.
 """
 

@@ -93,6 +93,11 @@ class Request:
         return BuildMode(debug=self.debug, sanitize=self.sanitize)
 
     @property
+    def may_use_coopwait(self) -> bool:
+        """Whether modules that have communicators may wait by the tool `coopwait`."""
+        return self.tools is None and self.coopwait is not False
+
+    @property
     def asked(self) -> str:
         """What to run, as it stands on the command line."""
         return f"resume {self.checkpoint}" if self.resume else self.program

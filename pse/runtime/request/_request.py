@@ -6,7 +6,6 @@ nothing built.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +22,9 @@ from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._resume import check_pending, check_processors, continued, remarks, room_for
 from pse.text import count_text, list_text
+
+_PLANNED_QUICKLY = 64
+"""Partitions, and ranks, for which plans are made sooner than ranks come up."""
 
 
 def parse_defines(texts: Sequence[str]) -> dict[str, str]:
@@ -138,10 +140,16 @@ def build(prepared: Prepared) -> None:
             f"{prepared.program.path}: the program calls no module: there is nothing to run",
             help="add a call, for example: thread_A print(1)",
         )
-    if any(module.language != "python" for module in prepared.program.modules):
+    if any(module.source is not None and module.language != "python" for module in prepared.program.modules):
         from pse.modules import build_modules
 
         build_modules(prepared.program.modules, prepared.request.build)
+
+
+def planned_quickly(prepared: Prepared) -> bool:
+    """Say whether the first rank may dry-run the program: it takes no longer than others take to come up."""
+    partitions = sum(partition_counts(prepared.program, prepared.environment).values())
+    return max(prepared.ranks, partitions) <= _PLANNED_QUICKLY
 
 
 def _fold(
@@ -167,6 +175,8 @@ def _check_gdb(asked: str, ranks: int) -> None:
             f"--gdb {asked}: expected the number of a rank or `crash`",
             help="there is only rank 0" if ranks == 1 else f"the ranks are 0 to {ranks - 1}",
         )
+    import shutil  # Most runs have no debugger.
+
     if shutil.which("gdb") is None:
         raise UsageError("there is no gdb on PATH for --gdb", help="install gdb with the system's packages")
 

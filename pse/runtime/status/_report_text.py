@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pse.runtime.distribution._load_balancer import Moves
+from pse.runtime.distribution._moves import Moves
 from pse.runtime.status._report import Report, SiteReport
 from pse.text import count_text, cpu_share_text, share_text, size_text, time_text
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -83,6 +81,9 @@ def remove_session(mpiexec: int) -> None:
     mpiexec : int
         The launcher's process number, by which they are named: ompi.HOST.UID/pid.PID, ompi.PID of Open MPI 5.
     """
+    import shutil  # Most runs leave nothing.
+    import tempfile
+
     user, top = os.getuid(), Path(tempfile.gettempdir())
     for folder in (*top.glob(f"ompi.*.{user}/pid.{mpiexec}"), *top.glob(f"ompi.{mpiexec}")):
         if not folder.is_symlink() and folder.stat().st_uid == user:

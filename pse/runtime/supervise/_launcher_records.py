@@ -8,7 +8,6 @@ the C side writes the same form (cext/faults/report.c).
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 
 from pse.records import dataclass
@@ -112,19 +111,6 @@ class Records:
             If the launcher is gone, or belongs to another user.
         """
         return cls(os.open(f"/proc/{launcher.pid}/fd/{launcher.records}", os.O_WRONLY | os.O_APPEND))
-
-    def hold_ranks(self) -> None:
-        """Let ranks wait in `wait_for_launcher` (the launcher's end); its death releases them too."""
-        fcntl.flock(self.fd, fcntl.LOCK_EX)
-
-    def release_ranks(self) -> None:
-        """Let ranks go on (the launcher's end)."""
-        fcntl.flock(self.fd, fcntl.LOCK_UN)
-
-    def wait_for_launcher(self) -> None:
-        """Wait until the launcher has found that the run can start (a rank's end)."""
-        fcntl.flock(self.fd, fcntl.LOCK_SH)
-        fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def write(self, record: Record) -> None:
         """Append a record."""

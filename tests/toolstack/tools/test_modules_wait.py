@@ -7,7 +7,7 @@ import shutil
 import pytest
 from pse_testing.jobs import TWO_NODES, rank_variable
 
-from pse.runtime.launch._mpiexec import rank_arguments
+from pse.runtime.request import rank_arguments
 from pse.runtime.request._prepared import Request
 
 MODULES = """
