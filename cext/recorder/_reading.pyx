@@ -5,7 +5,7 @@
 All arrays are contiguous and of bytes where they hold records or rows; numpy isn't needed.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pse.trace._recorder cimport pse_event
 
@@ -49,10 +49,36 @@ cdef extern from "merge_events.h" nogil:
         const pse_event *a, uint64_t a_count, const pse_event *b, uint64_t b_count, pse_event *out
     )
 
+cdef extern from "divide_memory.h" nogil:
+    enum: PSE_CHANGE_SIZE
+    ctypedef struct pse_recorder_change:
+        pass
+    ctypedef struct pse_recorder_blocks:
+        uint64_t *row
+        uint64_t *last
+        uint64_t mask
+        uint64_t *next_ "next"
+    uint64_t pse_recorder_divide_memory(
+        const pse_recorder_change *changes, const int64_t *order, uint64_t count, const uint32_t *arena,
+        const pse_recorder_blocks *blocks, uint8_t *out,
+    )
+
+cdef extern from "number_keys.h" nogil:
+    ctypedef struct pse_recorder_keys:
+        uint64_t *key
+        uint64_t count
+        uint64_t room
+        uint32_t *slot
+        uint64_t mask
+    uint64_t pse_recorder_number_keys(
+        const uint64_t *keys, uint64_t count, pse_recorder_keys *known, int64_t *numbers
+    )
+
 MOVE_TIME = PSE_MOVE_TIME
 MOVE_BITS = PSE_MOVE_BITS
 
 cdef size_t RECORD = sizeof(pse_event)
+cdef size_t CHANGE = sizeof(pse_recorder_change)
 
 
 def scan(const uint8_t[::1] records, uint64_t certain, uint8_t[::1] types, uint64_t[::1] found):
@@ -170,3 +196,76 @@ def merge(const uint8_t[::1] first, const uint8_t[::1] second, uint8_t[::1] out)
             <const pse_event *>&first[0], first.shape[0] // RECORD,
             <const pse_event *>&second[0], second.shape[0] // RECORD, <pse_event *>&out[0],
         )
+
+
+def divide(
+    const uint8_t[::1] changes, const int64_t[::1] order, const uint32_t[::1] arena, uint64_t[:, ::1] slots,
+    uint64_t[::1] following, uint8_t[::1] out,
+):
+    """Write the rows of the table of memory; gives how many there are.
+
+    Parameters
+    ----------
+    changes : bytes, shape (46 * n,)
+        Rows of the table, each followed by the rank that recorded it (4 bytes) and whether it was freed.
+        Every such rank has an arena.
+    order : array of int64, shape (n,)
+        Places of changes in the order of time.
+    arena : array of uint32, shape (ranks,)
+        By rank the number of its arena.
+    slots : array of uint64, shape (2, size)
+        Zeros; `size` is a power of two, more than there are changes.
+    following : array of uint64, shape (n,)
+        Is overwritten.
+    out : bytes, shape (41 * rows,)
+        Gets the rows; has room for each allocation twice and each free once.
+    """
+    cdef pse_recorder_blocks blocks
+    cdef uint64_t count = order.shape[0], made
+    cdef Py_ssize_t size = slots.shape[1]
+    if changes.shape[0] != <Py_ssize_t>(count * CHANGE) or following.shape[0] != order.shape[0]:
+        raise ValueError("a change for each place is expected")
+    if slots.shape[0] != 2 or size & (size - 1) or size <= order.shape[0]:
+        raise ValueError("slots are a power of two, more than changes")
+    if not count:
+        return 0
+    blocks.row, blocks.last, blocks.mask, blocks.next_ = &slots[0, 0], &slots[1, 0], size - 1, &following[0]
+    with nogil:
+        made = pse_recorder_divide_memory(
+            <const pse_recorder_change *>&changes[0], &order[0], count, &arena[0], &blocks, &out[0]
+        )
+    return made
+
+
+def number(
+    const uint64_t[::1] keys, uint64_t[::1] known, uint64_t count, uint32_t[::1] slots, int64_t[::1] numbers
+):
+    """Number keys as they first come; gives how many got a number, and how many different ones are known.
+
+    Parameters
+    ----------
+    keys : array of uint64, shape (n,)
+        The keys.
+    known : array of uint64, shape (room,)
+        The keys by their numbers; where it is full, numbering ends.
+    count : int
+        How many are known.
+    slots : array of uint32, shape (size,)
+        Zeros at first; `size` is a power of two above `room`.
+    numbers : array of int64, shape (n,)
+        Gets the number of each key.
+    """
+    cdef pse_recorder_keys all_known
+    cdef uint64_t done
+    cdef Py_ssize_t size = slots.shape[0]
+    if numbers.shape[0] != keys.shape[0] or count > <uint64_t>known.shape[0]:
+        raise ValueError("a number for each key, and room for what is known, are expected")
+    if size & (size - 1) or size <= known.shape[0]:
+        raise ValueError("slots are a power of two above the room")
+    if not keys.shape[0] or not known.shape[0]:
+        return 0, count
+    all_known.key, all_known.count, all_known.room = &known[0], count, known.shape[0]
+    all_known.slot, all_known.mask = &slots[0], size - 1
+    with nogil:
+        done = pse_recorder_number_keys(&keys[0], keys.shape[0], &all_known, &numbers[0])
+    return done, all_known.count

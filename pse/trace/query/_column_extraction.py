@@ -29,7 +29,7 @@ class Extraction:
         self._times = [field for field, source in sources.items() if source.startswith("time(")]
         self._moves = np.array([_move(dtype, *item) for item in sources.items()], "<u2").reshape(-1, 4)
 
-    def rows(self, trace: TraceFiles, *types: EventType, **constants: int) -> Array:
+    def rows(self, trace: TraceFiles, *types: EventType, of_writer: str = "rank", **constants: int) -> Array:
         """The rows of all ranks' records of these types, by rank, then in the order of writing.
 
         Parameters
@@ -38,8 +38,10 @@ class Extraction:
             Where the records are.
         types : EventType
             Which become rows.
+        of_writer : str
+            The field that gets the rank that recorded it.
         constants : int
-            Fields that are the same in all rows; ``rank`` is set in any case.
+            Fields that are the same in all rows.
         """
         row, wanted = np.zeros(1, self.dtype), np.zeros(MOST_TYPES, "u1")
         for name, value in constants.items():
@@ -48,7 +50,7 @@ class Extraction:
         counts = record_counts(trace, *types)
         rows, begin = np.empty(sum(counts), self.dtype), 0
         for rank, count in zip(trace.ranks, counts, strict=True):
-            row["rank"] = rank
+            row[of_writer] = rank
             self._fill(trace, rank, wanted, row, rows[begin : begin + count])
             begin += count
         return rows

@@ -189,6 +189,8 @@ class Selection:
         TraceError
             The selection names what isn't in the trace.
         """
+        if self == EVERYTHING:
+            return table
         keep = np.ones(len(table), bool)
         fields = table.dtype.names or ()
         if self.ranks is not None or self.processors is not None or self.threads is not None:

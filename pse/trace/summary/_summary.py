@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pse.trace.format._events import NONE, EventType, MessageFlag
+from pse.trace.format._events import NONE, MessageFlag
 from pse.trace.format._field_values import Array
 from pse.trace.query._group_reduce import Groups
 from pse.trace.query._messages import match_messages, message_ends
@@ -144,21 +144,23 @@ def _call_row(
 
 
 def _traffic_rows(names: Names, sends: Array, receives: Array) -> tuple[TrafficRow, ...]:
-    events = np.concatenate([sends, receives])
-    groups = Groups(events["site"], names.thread_numbers(events["rank"]))
-    columns = [*_traffic(groups, events, EventType.SEND), *_traffic(groups, events, EventType.RECEIVE)]
+    sites, ranks = (np.concatenate([sends[name], receives[name]]) for name in ("site", "rank"))
+    groups = Groups(sites, names.thread_numbers(ranks))
+    columns = [*_traffic(groups, sends, 0, len(receives)), *_traffic(groups, receives, len(sends), 0)]
     return tuple(
         TrafficRow(*names.site(site), names.threads[thread], *map(int, counts))
         for site, thread, *counts in zip(groups.first, groups.second, *columns, strict=True)
     )
 
 
-def _traffic(groups: Groups, events: Array, kind: EventType) -> Iterator[Array]:
+def _traffic(groups: Groups, ends: Array, before: int, after: int) -> Iterator[Array]:
     """Messages of one direction, then their bytes by descriptor, copied, remote: each of shape (groups,)."""
-    chosen = events["type"] == kind
-    yield groups.sum(chosen)
+    yield groups.sum(np.repeat(np.array([0, 1, 0], "i1"), [before, len(ends), after]))
+    flags, size = ends["flags"].astype("<u2"), ends["a"].astype("<u8")
+    column = np.zeros(before + len(ends) + after, "<u8")
     for flag in (MessageFlag.DESCRIPTOR, MessageFlag.COPIED, MessageFlag.REMOTE):
-        yield groups.sum(np.where(chosen & (events["flags"] & flag != 0), events["a"], 0))
+        np.multiply(size, flags & flag != 0, out=column[before : before + len(ends)])
+        yield groups.sum(column)
 
 
 def _partition_rows(names: Names, messages: Array) -> tuple[PartitionRow, ...]:
