@@ -64,7 +64,7 @@ bool pse_channel_bell_core_is_free(pse_board *board, uint32_t rank)
     pse_slot *self = pse_board_slot(board, rank);
     uint64_t mask = atomic_load_explicit(&self->affinity, memory_order_relaxed);
     uint32_t core = (uint32_t)sched_getcpu();
-    int busy = 0;
+    int busy = 0, cores = __builtin_popcountll(mask);
     for (uint32_t other = 0; other < pse_board_get_size(board).ranks; other++) {
         pse_slot *slot = pse_board_slot(board, other);
         if (other == rank || !awake(slot))
@@ -73,9 +73,10 @@ bool pse_channel_bell_core_is_free(pse_board *board, uint32_t rank)
             continue;
         if (atomic_load_explicit(&slot->cpu, memory_order_relaxed) == core)
             return false;
-        busy++;
+        if (++busy >= cores) /* Slots of many ranks are in no cache: as few as will do. */
+            return false;
     }
-    return busy < __builtin_popcountll(mask);
+    return busy < cores;
 }
 
 /* Let others run.  If that takes long, somebody computes on this core: sleep at once for a while from now on,
