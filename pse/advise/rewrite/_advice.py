@@ -225,6 +225,7 @@ def _notes(model: Model) -> Iterator[str]:
             "the run had several threads: calls shared cores, so what each costs alone is less certain;"
             " a run with one label tells more"
         )
+    yield from map(str, model.spells)
     yield from doubts(model.simulated, measured.run_time, "the interval is wide for that")
     if (model.whatif.link or model.whatif.network) and not len(measured.remote):
         yield "no message went from node to node in this run: the effect of a link can't be predicted from it"

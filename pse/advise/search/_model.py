@@ -14,6 +14,7 @@ from pse.advise.model._errors import AdviceError
 from pse.advise.model._executions import Setting
 from pse.advise.model._operations import Kind, Unrolled
 from pse.advise.model._program_subject import Subject, bind
+from pse.advise.model._slow_spells import slow_spells
 from pse.advise.model._trace_cursor import observe
 from pse.advise.model._transfer_sizes import number
 from pse.advise.model._unrolling import Unrolling
@@ -55,6 +56,8 @@ class Model:
         What it took, in parts of that.
     study : Study
         The program as it is, in what is supposed.
+    spells : list of SlowSpell
+        When the machine was slower than before and after.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class Model:
 
     def __init__(self, measured: MeasuredCosts, subject: Subject, whatif: WhatIf) -> None:
         self.measured, self.subject, self.whatif = measured, subject, whatif
+        self.spells = slow_spells(measured)
         self.parameters = measured.definitions.parameters
         self.processors = whatif.processors or measured.processors
         self.present = _present(measured, subject)

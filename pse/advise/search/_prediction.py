@@ -74,10 +74,14 @@ def predict(model: Model, study: Study, candidate: Candidate, more: float = 0.0)
 
 
 def _doubt(model: Model) -> float:
-    """What else makes a prediction less certain: it is about another machine, or calls were not alone."""
+    """What else makes a prediction less certain: it is about another machine, or calls were not alone.
+
+    Nor is it known whether a slow spell comes again.
+    """
+    slow = max((spell.lost for spell in model.spells), default=0.0) / model.measured.run_time
     crowded = 0.04 if model.measured.threads > 1 else 0.0
     other_links = model.whatif.link or model.whatif.network
-    return crowded + (0.1 if model.whatif.processors else 0.0) + (0.03 if other_links else 0.0)
+    return slow + crowded + (0.1 if model.whatif.processors else 0.0) + (0.03 if other_links else 0.0)
 
 
 def _spread(study: Study, candidate: Candidate) -> float:
