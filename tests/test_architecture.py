@@ -63,7 +63,7 @@ SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".pxi"}
 
 NAMED_IMPORTS = {
     "pse": r"pse\.\w+",
-    "pse.bench._registry": r"pse\.bench\.subjects\.\w+",
+    "pse.bench._registry": r"pse\.bench\.subjects\.[\w.]+",
     "pse.cli": r"pse\.cli\.[a-z]\w+",
     "pse.cli.ace": r"pse\.cli\.ace\.[a-z]\w+",
     "pse.cli.bcs": r"pse\.cli\.bcs\.[a-z]\w+",

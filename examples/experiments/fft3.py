@@ -24,9 +24,10 @@ from pse.text import number_text
 PAPER = (
     "4,000²: 1 to 5 %; 10,000²: 6.6 and 5.1 % (8, 16 processors)",
     "15.7 and 18.2 %",
+    "–",
     "7.0 and 5.7 %",
 )
-"""For the figures in turn: longer than one of FFTW's, less time than three of them, than three at once."""
+"""For the figures in turn: longer than one of FFTW's; less time than three, on one thread, three at once."""
 
 
 def table(result: Result) -> str:
@@ -42,12 +43,12 @@ def main() -> None:
     defaults = fft3.Sizes()
     parser = argparse.ArgumentParser(description="2-D FFTs on emulated nodes.")
     parser.add_argument("--processors", type=int, nargs="+", default=list(defaults.processors))
-    parser.add_argument("--n", type=int, default=defaults.n, help="points of a side")
+    parser.add_argument("--n", type=int, nargs="+", default=list(defaults.sides), help="points of a side")
     parser.add_argument("--megabits", type=float, default=defaults.megabits, help="of the links of two nodes")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--update", metavar="PAGE", type=Path, help="write the comparison into a page")
     given = parser.parse_args()
-    sizes = fft3.Sizes(tuple(given.processors), given.n, given.megabits)
+    sizes = fft3.Sizes(tuple(given.processors), tuple(given.n), given.megabits)
     environment, console = describe_machine(), Console(width=200)
     result = Result("fft3", tuple(fft3.measure(given.repeats, sizes, console.print)), environment)
     print_result(result, console)

@@ -95,7 +95,7 @@ def share_of(number: int) -> float:
 
 
 @contextlib.contextmanager
-def nodes(number: int, rate: str, *, emulated: bool = True) -> Iterator[Place]:
+def nodes(number: int, rate: str, *, emulated: bool = True, share: float | None = None) -> Iterator[Place]:
     """Make an emulated cluster of so many nodes for a while; this machine as it is where that can't be.
 
     Parameters
@@ -106,8 +106,10 @@ def nodes(number: int, rate: str, *, emulated: bool = True) -> Iterator[Place]:
         Bits a second of each link, as in ``100mbit``.
     emulated : bool
         False for this machine as it is in any case.
+    share : float, optional
+        The part of a core that each has; by default all get the same, and together the whole machine.
     """
-    share = share_of(number)
+    share = share or share_of(number)
     with contextlib.ExitStack() as stack:
         reason = "not asked for"
         cluster = None

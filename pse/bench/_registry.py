@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from pse.bench._figures import LEAST_LAUNCHES, Result
 from pse.bench._machine import describe_machine, stolen_share
@@ -56,6 +58,8 @@ class Subject:
         return "" if path.exists() else f"pse bench {self.name} needs {path}, which does not exist"
 
 
+_ADVICE = "pse.bench.subjects.advice"
+
 SUBJECTS = (
     Subject("hop", "a TPH with a 1 KiB tag goes from one rank's sequencer to another's"),
     Subject("handover", "256 MiB change hands: by descriptor, and through MPI without shared memory"),
@@ -81,7 +85,8 @@ SUBJECTS = (
     Subject("analyze", "wait states in 10 million events of MPI, by one process and by several"),
     Subject("ace", "ACE: compute times, messages beside a plain C program's, predicted run times"),
     Subject("planted", "ACE: how soon planted changes are found and named, and false alarms"),
-    Subject("advise", "the advisor: its predictions against runs, its proposals against the best by hand"),
+    Subject("advise", "the advisor: predictions beside runs, proposals beside the best by hand", _ADVICE),
+    Subject("predictions", "the advisor's word beside runs, in settings that a seed has drawn", _ADVICE),
     Subject("bcs", "coscheduled communication: proxies of SAGE and SWEEP3D, operations, strobes"),
 )
 
@@ -119,7 +124,10 @@ def find_subject(name: str, subjects: Sequence[Subject] = SUBJECTS) -> Subject:
 
 
 def measure_subject(
-    subject: Subject, repeats: int = REPEATS, say: Callable[[str], None] = lambda text: None
+    subject: Subject,
+    repeats: int = REPEATS,
+    say: Callable[[str], None] = lambda text: None,
+    samples: Path | None = None,
 ) -> Result:
     """Measure one subject.
 
@@ -131,6 +139,8 @@ def measure_subject(
         How often each thing is measured; floors and peers in turn with their subject.
     say : callable, optional
         Is told what is being measured.
+    samples : Path, optional
+        A file in which a bench that can be measured in parts keeps its samples; it goes on from those.
 
     Returns
     -------
@@ -142,7 +152,7 @@ def measure_subject(
     RunError
         A program or peer could not be run.
     UsageError
-        It needs the source tree, and this is an installed package.
+        It needs the source tree, and this is an installed package; or it can't be measured in parts.
 
     Examples
     --------
@@ -155,7 +165,20 @@ def measure_subject(
             help="clone the repository of pse, run `make venv-dev` there, "
             f"then `.venv/bin/pse bench {subject.name}`",
         )
-    environment, stolen = describe_machine(), stolen_share()
     module = importlib.import_module(f"{subject.package}.{subject.name}")
-    figures = module.measure(repeats, module.Sizes(), say)
+    sizes = _sizes(subject, module.Sizes(), samples)
+    environment, stolen = describe_machine(), stolen_share()
+    figures = module.measure(repeats, sizes, say)
     return Result(subject.name, tuple(figures), environment | {"stolen": round(stolen(), 3)})
+
+
+def _sizes(subject: Subject, sizes: Any, samples: Path | None) -> Any:
+    """Let a bench keep its samples, if it can."""
+    if samples is None:
+        return sizes
+    if not hasattr(sizes, "samples"):
+        raise UsageError(
+            f"pse bench {subject.name} keeps no samples: it is measured at once",
+            help="leave --samples out; `pse bench predictions` can be measured in parts",
+        )
+    return replace(sizes, samples=samples)

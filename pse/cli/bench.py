@@ -44,6 +44,12 @@ def bench_command(subjects: Sequence[Subject]) -> click.Command:
         type=click.Path(path_type=Path),
         help="Write the figures into a page of the manual.",
     )
+    @click.option(
+        "--samples",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Go on from samples that a bench has kept here, for one that can be measured in parts.",
+    )
     def command(
         names: tuple[str, ...],
         listing: bool,
@@ -51,6 +57,7 @@ def bench_command(subjects: Sequence[Subject]) -> click.Command:
         as_json: bool,
         repeats: int,
         page: Path | None,
+        samples: Path | None,
     ) -> None:
         """Measure what pse's own work costs on this machine, beside lower bounds and other systems.
 
@@ -64,7 +71,7 @@ def bench_command(subjects: Sequence[Subject]) -> click.Command:
         chosen = _chosen(subjects, names, everything)
         if page is not None:
             check_page(page, [subject.name for subject in chosen])
-        results = [_measured(one, repeats, as_json) for one in chosen]
+        results = [_measured(one, repeats, samples, as_json) for one in chosen]
         if as_json:
             objects = [result.to_json() for result in results]
             click.echo(json.dumps(objects if everything else objects[0], indent=1, ensure_ascii=False))
@@ -95,11 +102,15 @@ def _present(subjects: Sequence[Subject]) -> list[Subject]:
     return [subject for subject in subjects if not subject.missing]
 
 
-def _measured(subject: Subject, repeats: int, quiet: bool) -> Result:
+def _measured(subject: Subject, repeats: int, samples: Path | None, quiet: bool) -> Result:
     """Measure one; says how far it is if somebody watches, and prints the table unless JSON was asked for."""
     watched = Console(stderr=True)
     with watched.status(subject.name) as status:
-        result = measure_subject(subject, repeats, lambda text: status.update(f"{subject.name}: {text}"))
+
+        def say(text: str) -> None:
+            status.update(f"{subject.name}: {text}")
+
+        result = measure_subject(subject, repeats, say, samples)
     if not quiet:
         print_result(result, Console() if sys.stdout.isatty() else Console(width=200))
     return result

@@ -19,7 +19,6 @@ from pse.bench import SUBJECTS, Subject, measure_subject
 from pse.bench._environments import Place
 from pse.bench.subjects import (
     ace,
-    advise,
     analyze,
     bcs,
     coopwait,
@@ -41,6 +40,7 @@ from pse.bench.subjects import (
     tools,
     tracing,
 )
+from pse.bench.subjects.advice import advise, predictions
 from pse.cli.bench import bench_command
 from pse.emulate import CYCLE, EXCHANGE, Results
 from pse.errors import RunError, UsageError
@@ -64,7 +64,7 @@ SMALL = {
         synthetic.Sizes((2,), units=2, seconds=0.01, emulated=False),
         3,
     ),
-    "fft3": (fft3, fft3.Sizes((2,), n=64, emulated=False), 3),
+    "fft3": (fft3, fft3.Sizes((2,), sides=(64,), emulated=False), 4),
     "pingpong": (pingpong, pingpong.Sizes(bytes=1 << 20, rounds=2, passes=1), 2),
     "oversubscribe": (
         oversubscribe,
@@ -105,7 +105,7 @@ SMALL = {
         recording.Sizes(n=64, frames=3, units=2, seconds=0.01, emulated=False),
         2,
     ),
-    "reading": (reading, reading.Sizes(events=20_000), 5),
+    "reading": (reading, reading.Sizes(events=20_000), 7),
     "page": (page, page.Sizes(events=2000, processors=2, many=2000), 3),
     "analyze": (
         analyze,
@@ -137,6 +137,13 @@ SMALL = {
         advise,
         advise.Sizes(units=3, seconds=0.01, emulated=False, applications=("synthetic",)),
         3,
+    ),
+    "predictions": (
+        predictions,
+        predictions.Sizes(
+            processors=(2, 2), launches=1, emulated=False, study=advise.Sizes(units=3, seconds=0.01)
+        ),
+        4,
     ),
     "bcs": (
         bcs,
@@ -288,6 +295,9 @@ def test_the_list_names_all_benches(pse):
         ([], "error: no bench is named: name at least one, or use --all"),
         (["hop", "--all"], "error: --all can't be combined with the name of a bench"),
         (["hop", "--repeats", "0"], "Invalid value for '--repeats'"),
+        (["hop", "--samples", "new"], "error: pse bench hop keeps no samples: it is measured at once"),
+        (["predictions", "--samples", "no/such"], "error: samples can't be kept in no/such: No such file"),
+        (["predictions", "--samples", __file__], "has something else than samples of pse bench predictions"),
     ],
 )
 def test_a_wrong_command_line_is_said_and_is_exit_code_2(pse, arguments, message):

@@ -34,13 +34,13 @@ class Sizes:
     computing and communicating take about as long.  More nodes on as many cores are slower, and have more to
     send of what they hold: links go with both.
 
-    `n` is four times a prime, so that there is arithmetic enough for each number that is sent.
-    With a power of two a core of today computes for a tenth of the time that it communicates, and there is
-    nothing to overlap.
+    Sides are a power of two, and four times a prime, so that there is arithmetic enough for each number that
+    is sent: with a power of two a core of today computes for a tenth of the time that it communicates, and
+    there is little to overlap.
     """
 
     processors: tuple[int, ...] = (2, 4)
-    n: int = 4084
+    sides: tuple[int, ...] = (4096, 4084)
     megabits: float = 4000.0
     emulated: bool = True
 
@@ -54,14 +54,15 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     figures = []
     for number in sizes.processors:
         with nodes(number, f"{sizes.rate(number):.0f}mbit", emulated=sizes.emulated) as place:
-            measurers: list[Callable[[], Mapping[str, float]]] = [
-                functools.partial(_program, 1, place, sizes),
-                functools.partial(_program, 2, place, sizes),
-                functools.partial(_by_hand, place, sizes),
-                functools.partial(_at_once, place, sizes),
-            ]
-            samples = in_turn(repeats, measurers, said_of_processors(say, number))
-            figures += _figures(place, sizes, samples)
+            for n in sizes.sides:
+                measurers: list[Callable[[], Mapping[str, float]]] = [
+                    functools.partial(_program, 1, place, n),
+                    functools.partial(_program, 2, place, n),
+                    functools.partial(_by_hand, place, n),
+                    functools.partial(_at_once, place, n),
+                ]
+                samples = in_turn(repeats, measurers, said_of_processors(say, number))
+                figures += _figures(place, n, samples)
     return figures
 
 
@@ -82,17 +83,17 @@ def library() -> str:
     return path
 
 
-def _program(threads: int, place: Place, sizes: Sizes) -> dict[str, float]:
+def _program(threads: int, place: Place, n: int) -> dict[str, float]:
     """Seconds of one FFT, and of three, from when the first begins to be made to when the last is there."""
     number = place.processors
     times = run_program(
         f"fft3_{threads}.coven",
-        {"N": sizes.n},
+        {"N": n},
         options=place.options,
         processors=number,
         place=place,
     )["t"].reshape(number, -1, 3)
-    _check(times[0, :, 2], sizes, number, (*range(THREE), 0, *range(THREE)))
+    _check(times[0, :, 2], n, number, (*range(THREE), 0, *range(THREE)))
     one, three = times[:, THREE], times[:, THREE + 1 :]
     return {
         f"one {threads}": float(one[:, 1].max() - one[:, 0].min()) / 1e9,
@@ -100,20 +101,20 @@ def _program(threads: int, place: Place, sizes: Sizes) -> dict[str, float]:
     }
 
 
-def _by_hand(place: Place, sizes: Sizes) -> dict[str, float]:
+def _by_hand(place: Place, n: int) -> dict[str, float]:
     """Seconds of one FFT by FFTW, and of three back to back."""
-    found = run_peer("fft3", place.processors, sizes.n, library(), place=place)
-    _check(found["first"], sizes, place.processors, (0, *range(THREE)))
+    found = run_peer("fft3", place.processors, n, library(), place=place)
+    _check(found["first"], n, place.processors, (0, *range(THREE)))
     return {f"{name} fftw": found[name][1] - found[name][0] for name in ("one", "three")}
 
 
-def _at_once(place: Place, sizes: Sizes) -> dict[str, float]:
+def _at_once(place: Place, n: int) -> dict[str, float]:
     """Seconds of three jobs of FFTW's that begin together, one FFT each."""
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
         jobs = []
         try:
             for job in range(THREE):
-                arguments = (sizes.n, library(), THREE, job)
+                arguments = (n, library(), THREE, job)
                 command = peer_command("fft3", place.processors, arguments, place.hosts(1))
                 jobs.append(start(command, directory, place))
             times = [json.loads(finish("the peer fft3", job))["three"] for job in jobs]
@@ -123,9 +124,9 @@ def _at_once(place: Place, sizes: Sizes) -> dict[str, float]:
     return {"at once": max(end for _, end in times) - min(begin for begin, _ in times)}
 
 
-def _check(firsts: object, sizes: Sizes, processors: int, frames: tuple[int, ...]) -> None:
+def _check(firsts: object, n: int, processors: int, frames: tuple[int, ...]) -> None:
     """Make sure that spectra were made: the first number of each is the sum of its frame."""
-    sums = [processors * _band_sum(sizes.n // processors * sizes.n, k) for k in frames]
+    sums = [processors * _band_sum(n // processors * n, k) for k in frames]
     if not np.allclose(np.asarray(firsts, dtype=float), sums, rtol=1e-9):
         raise RunError(f"the spectra are wrong: {firsts} instead of {sums}")
 
@@ -137,9 +138,9 @@ def _band_sum(cells: int, k: int) -> float:
     return float(((numbers + np.uint64(k)) % np.uint64(1024)).sum()) / 1024
 
 
-def _figures(place: Place, sizes: Sizes, samples: Samples) -> list[Figure]:
+def _figures(place: Place, n: int, samples: Samples) -> list[Figure]:
     fftw = "the same calls by hand" if library() == "-" else "FFTW's own MPI transform"
-    where = f"{sizes.n}², {place.words}"
+    where = f"{n}², {place.words}"
     one, three = samples["one 1"], samples["three 2"]
     return [
         Figure(
@@ -154,6 +155,14 @@ def _figures(place: Place, sizes: Sizes, samples: Samples) -> list[Figure]:
             three,
             samples["three fftw"],
             fftw,
+        ),
+        _saved(
+            "three FFTs in flight, two threads: less time than the same on one thread",
+            0.0,
+            where,
+            three,
+            samples["three 1"],
+            "pse",
         ),
         _saved(
             "three FFTs, two threads: less time than three jobs at once",

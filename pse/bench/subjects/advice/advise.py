@@ -35,6 +35,7 @@ class Sizes:
     units: int = 8
     seconds: float = 0.2
     n: int = 2036
+    frames: int = 24
     side: int = 1024
     tolerance: float = 3e-4
     emulated: bool = True
@@ -43,9 +44,17 @@ class Sizes:
         default_factory=lambda: {"synthetic": 100.0, "fft": 4000.0, "heat": 1000.0}
     )
 
+    share: float | None = None
+    """The part of a core that each node has; None for what there is."""
+
+    @property
+    def core(self) -> float:
+        """The part of a core that each node has."""
+        return self.share or share_of(self.processors)
+
     def rate(self, application: str) -> float:
         """Megabits a second of each link."""
-        return self.megabits[application] * share_of(self.processors)
+        return self.megabits[application] * self.core
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,12 @@ class Application:
     defines: Mapping[str, object]
     by_hand: Mapping[str, Sequence[tuple[str, str]]]
 
+    def copy_modules(self, directory: Path) -> None:
+        """Put what its program imports beside where it is going to be."""
+        for beside in self.path.parent.iterdir():
+            if beside.suffix in (".c", ".h", ".py"):
+                shutil.copy(beside, directory)
+
     def texts(self) -> dict[str, str]:
         """Give the program on one thread, and as a person would write it."""
         one = _labelled(self.path.read_text(encoding="utf-8"), [("exchange", "thread_B")])
@@ -66,7 +81,7 @@ class Application:
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
     """Measure one application after the other."""
     figures = []
-    for application in _applications(sizes):
+    for application in applications(sizes):
         if application.name not in sizes.applications:
             continue
         rate = f"{sizes.rate(application.name):.3f}mbit"
@@ -78,9 +93,9 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     return figures
 
 
-def _applications(sizes: Sizes) -> Iterator[Application]:
-    share = share_of(sizes.processors)
-    steps = steps_in(sizes.seconds * share, usable_cores()[-1])
+def applications(sizes: Sizes) -> Iterator[Application]:
+    """Give those that there are here, with what they do in a run."""
+    steps = steps_in(sizes.seconds * sizes.core, usable_cores()[-1])
     numbers = max(int(sizes.rate("synthetic") * 1e6 * sizes.seconds / 64), 1)
     yield Application(
         "synthetic",
@@ -94,7 +109,7 @@ def _applications(sizes: Sizes) -> Iterator[Application]:
     yield Application(
         "fft",
         program_path("advise_fft.coven"),
-        {"N": sizes.n},
+        {"N": sizes.n, "frames": sizes.frames},
         {
             "transposes apart": [("transpose", "thread_C")],
             "each transpose apart": [
@@ -120,12 +135,10 @@ def _study(
     application: Application, place: Place, directory: Path, repeats: int, say: Callable[[str], None]
 ) -> list[Figure]:
     """Record one run, ask for advice, and run what it says in turn with what people say."""
-    for beside in application.path.parent.iterdir():
-        if beside.suffix in (".c", ".h", ".py"):
-            shutil.copy(beside, directory)
+    application.copy_modules(directory)
     texts = application.texts()
-    _run(application, texts["one thread"], place, directory)  # Builds modules, too.
-    _run(application, texts["one thread"], place, directory)
+    run_recorded(application, texts["one thread"], place, directory)  # Builds modules, too.
+    run_recorded(application, texts["one thread"], place, directory)
     advice = advise(directory / "trace", program=str(directory / "program.coven"))
     texts[PROPOSED] = advice.text
     measurers = [
@@ -136,10 +149,10 @@ def _study(
 
 
 def _timed(name: str, *arguments: object) -> dict[str, float]:
-    return {name: _run(*arguments)}  # type: ignore[arg-type]
+    return {name: run_recorded(*arguments)}  # type: ignore[arg-type]
 
 
-def _run(application: Application, text: str, place: Place, directory: Path) -> float:
+def run_recorded(application: Application, text: str, place: Place, directory: Path) -> float:
     """Run a program, recorded; gives the seconds of what the trace has of it."""
     (directory / "program.coven").write_text(text, encoding="utf-8")
     pse_command = [sys.executable, "-c", "from pse.cli import main; main(prog_name='pse')"]
@@ -156,12 +169,15 @@ def _run(application: Application, text: str, place: Place, directory: Path) -> 
 
 def _figures(application: Application, place: Place, advice: Advice, samples: Samples) -> list[Figure]:
     taken = samples[PROPOSED]
-    off = tuple(100 * abs(advice.prediction.seconds / seconds - 1) for seconds in taken)
+    expected = (
+        advice.prediction.seconds if advice.proposal else advice.simulated
+    )  # Not scaled by the run itself.
+    off = tuple(100 * abs(expected / seconds - 1) for seconds in taken)
     best = min(application.by_hand, key=lambda name: statistics.median(samples[name]))
     slower = tuple(100 * (ours / theirs - 1) for ours, theirs in zip(taken, samples[best], strict=True))
     saved = tuple(100 * (1 - ours / one) for ours, one in zip(taken, samples["one thread"], strict=True))
     name = f"{application.name}; {place.words}"
-    predicted = Against("predicted", "s", (advice.prediction.seconds,), tuple(taken))
+    predicted = Against("predicted", "s", (expected,), tuple(taken))
     by_hand = Against(f"the best by hand: {best}", "s", tuple(samples[best]), tuple(taken))
     one = Against("one thread", "s", tuple(samples["one thread"]), tuple(taken))
     return [
