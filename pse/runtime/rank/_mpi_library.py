@@ -17,7 +17,14 @@ _CHOICES = ("LD_PRELOAD", "MPI4PY_LIBMPI", "MPI4PY_MPIABI")
 
 
 def load_mpi_meanwhile() -> None:
-    """Begin to load MPI, where it is known which library mpi4py will load."""
+    """Begin to load MPI, where it is known which library mpi4py will load.
+
+    No process may be forked while the thread runs: it would lack the dynamic linker's lock.
+
+    Examples
+    --------
+    >>> load_mpi_meanwhile()  # doctest: +SKIP
+    """
     if (path := _library()) is not None:
         mode = os.RTLD_LAZY | os.RTLD_LOCAL
         _thread.start_new_thread(ctypes.CDLL(None).dlopen, (os.fsencode(path), mode))

@@ -1,4 +1,5 @@
 /* Collective calls without a nonblocking form: all ranks meet at a nonblocking barrier and go in together. */
+#include "own_waits.h"
 #include "small_allreduce.h"
 #include "tool.h"
 #include "tool_memory.h"

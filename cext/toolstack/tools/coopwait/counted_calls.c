@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "count_forms.h"
+#include "own_waits.h"
 #include "packed_copy.h"
 #include "small_allreduce.h"
 #include "tool.h"

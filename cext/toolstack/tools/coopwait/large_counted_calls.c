@@ -4,4 +4,5 @@
 #if MPI_VERSION >= 4
 #define LARGE_COUNTS
 #include "counted_calls.c"
+#include "own_waits.h"
 #endif
