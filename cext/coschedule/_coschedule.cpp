@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "abi_events.h"
 #include "engine.hpp"
 #include "monitoring/monitor_files.hpp"
 #include "monitoring/monitor_settings.hpp"
@@ -94,9 +95,13 @@ class Noted
     {
         if (engine.is_observed())
             engine.enter_call(primitive, place_of_call().c_str());
+        if (engine.trace())
+            engine.trace()->enter(primitive);
     }
     ~Noted()
     {
+        if (engine_.trace())
+            engine_.trace()->leave();
         if (engine_.is_observed())
             engine_.leave_call();
         if (enter_)
@@ -526,6 +531,7 @@ PYBIND11_MODULE(_coschedule, module)
     translate_system_errors();
     module.def("shortest_slice", &shortest_slice);
     module.def("paced", &paced);
+    module.def("trace_directory", &trace_directory);
     py::class_<MonitorSettings>(module, "MonitorSettings")
         .def(py::init(&MonitorSettings::of_environment))
         .def("is_monitored", &MonitorSettings::is_monitored)
@@ -594,6 +600,12 @@ PYBIND11_MODULE(_coschedule, module)
              [](Engine &engine) {
                  const Segment &segment = engine.segment();
                  return rows(segment.matches(), segment.shared().logged, segment.options().logged);
+             })
+        // Rank of the job; number here and with rank 0; ranks of the job; names of routines.
+        .def("trace",
+             [](Engine &engine, uint32_t rank, uint32_t number, uint32_t leaders,
+                const std::vector<uint32_t> &ranks, const std::vector<std::string> &routines) {
+                 engine.trace({PSE_COMM_EVENTS, rank, number, leaders, ranks, routines});
              })
         .def("begin_monitor",
              [](Engine &engine, const std::vector<std::string> &routines) {

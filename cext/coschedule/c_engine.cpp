@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "abi_events.h"
 #include "engine.hpp"
 #include "monitoring/monitor_files.hpp"
 #include "monitoring/monitor_settings.hpp"
@@ -133,6 +135,21 @@ bool pse_bcs_end_has_slowed(const pse_bcs_end *end, char *text, size_t room)
     std::string said = end->engine.pace_text();
     std::snprintf(text, room, "%s", said.c_str());
     return !said.empty();
+}
+
+bool pse_bcs_end_trace(pse_bcs_end *end, char *reason, size_t room)
+{
+    Engine &engine = end->engine;
+    std::vector<uint32_t> ranks(engine.segment().options().ranks);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    try {
+        if (trace_directory())
+            engine.trace({PSE_BCS_EVENTS, engine.me(), 0, 0, ranks, {}});
+        return true;
+    } catch (const std::system_error &error) {
+        std::snprintf(reason, room, "%s", error.what());
+        return false;
+    }
 }
 
 void pse_bcs_end_begin(pse_bcs_end *end)

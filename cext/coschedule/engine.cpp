@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "nodes/caller.hpp"
 #include "shared_memory.hpp"
@@ -30,9 +31,10 @@ namespace
 
 constexpr uint64_t look_for_stepper = 500000000; // ns
 
-Options stepped(Options options)
+Options completed(Options options)
 {
     options.logged = kept_decisions(options.logged);
+    options.traced = trace_directory() != nullptr;
     return options;
 }
 
@@ -51,7 +53,7 @@ void set_context(Descriptor &one, const Context &context)
 } // namespace
 
 Engine::Engine(const Options &options, const std::vector<uint32_t> &nodes, const pse_bcs_match *replay)
-    : segment_(new Segment(stepped(options), nodes)), protocol_(*segment_, *this),
+    : segment_(new Segment(completed(options), nodes)), protocol_(*segment_, *this),
       transfer_(*segment_, *this, options.leader)
 {
     if (options.nodes > 1) {
@@ -221,6 +223,12 @@ void Engine::nodes()
     wake(segment_->shared(), caller_);
 }
 
+void Engine::ended(const pse_bcs_slice &slice)
+{
+    if (trace_)
+        trace_->add(slice);
+}
+
 void Engine::connect(const std::string &endpoints)
 {
     link_->connect(endpoints);
@@ -299,6 +307,8 @@ uint32_t Engine::posted(uint32_t index, bool blocking, bool background)
                                                       : one.kind == PSE_BCS_KIND_SEND && is_awaited(one);
     bool goes_far = one.kind == PSE_BCS_KIND_SEND && !segment_->is_here(static_cast<uint32_t>(one.peer));
     protocol_.post(index);
+    if (trace_)
+        trace_->post(one);
     if (blocking || segment_->options().strict)
         return index;
     if (wanted)
@@ -334,6 +344,7 @@ uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t ta
     Descriptor &one = segment_->descriptor(index);
     set_context(one, context);
     one.held = 1;
+    one.blocking = blocking;
     one.reads_payload = bytes <= PSE_BCS_EAGER;
     if (one.reads_payload && bytes)
         std::memcpy(segment_->payload(index), data, bytes);
@@ -352,6 +363,7 @@ uint32_t Engine::receive(void *data, uint64_t bytes, int32_t source, int32_t tag
     if (index == none)
         return none;
     set_context(segment_->descriptor(index), context);
+    segment_->descriptor(index).blocking = blocking;
     bool background = bytes > PSE_BCS_EAGER && !blocking;
     if (background)
         start_helper();
@@ -365,6 +377,7 @@ uint32_t Engine::probe(int32_t source, int32_t tag, const Context &context)
     uint32_t index = describe(PSE_BCS_KIND_PROBE, source, tag, nullptr, 0);
     if (index == none)
         return none;
+    segment_->descriptor(index).blocking = 1;
     set_context(segment_->descriptor(index), context);
     return posted(index, true, false);
 }
@@ -380,6 +393,7 @@ uint32_t Engine::collective(const Collection &what, Call call)
     Descriptor &one = segment_->descriptor(index);
     size_t table = what.pieces.size() * sizeof(Piece);
     one.operation = what.operation;
+    one.blocking = what.blocking;
     one.target = reinterpret_cast<uint64_t>(what.target);
     bool reduces = call.reduction.routine != nullptr;
     one.reads_payload = what.bytes + table <= (reduces ? PSE_BCS_WHOLE : PSE_BCS_EAGER);
@@ -387,6 +401,8 @@ uint32_t Engine::collective(const Collection &what, Call call)
         std::memcpy(segment_->payload(index), what.pieces.data(), table);
     if (one.reads_payload && what.bytes && what.data)
         std::memcpy(segment_->payload(index) + table, what.data, what.bytes);
+    if (trace_)
+        trace_->expect(what.pieces, call.target);
     calls_[index] = std::move(call);
     bool background = !one.reads_payload && !what.blocking;
     if (background)
@@ -585,8 +601,24 @@ pse_bcs_outcome Engine::wait(const std::vector<uint32_t> &requests, Wait mode)
 {
     Lock lock(*this);
     Guard guard(lock);
-    if (mode == Wait::all)
-        return wait_until(guard, requests, mode);
+    pse_bcs_outcome outcome =
+        mode == Wait::all ? wait_until(guard, requests, mode) : wait_for_answer(guard, requests, mode);
+    if (trace_ && outcome == PSE_BCS_WAIT_COMPLETE)
+        trace_complete(requests, mode);
+    return outcome;
+}
+
+void Engine::trace_complete(const std::vector<uint32_t> &requests, Wait mode)
+{
+    for (uint32_t place = 0; place < requests.size(); place++) {
+        Descriptor &one = segment_->descriptor(requests[place]);
+        if ((mode != Wait::one || place == answer()) && !std::exchange(one.traced, 1))
+            trace_->complete(one);
+    }
+}
+
+pse_bcs_outcome Engine::wait_for_answer(Guard &guard, const std::vector<uint32_t> &requests, Wait mode)
+{
     Rank &mine = segment_->rank(me_);
     const pse_bcs_match *known = segment_->recorded(PSE_BCS_ANSWER, me_, mine.answers);
     pse_bcs_outcome outcome = known ? repeat(guard, requests, mode, static_cast<uint32_t>(known->send))

@@ -21,6 +21,7 @@
 #include "segment.hpp"
 #include "standstill/watchdog.hpp"
 #include "strobe_timer.hpp"
+#include "tracing/layer_trace.hpp"
 #include "transfer.hpp"
 
 namespace pse::coschedule
@@ -71,6 +72,16 @@ class Engine final : public Platform
     Monitor &monitor()
     {
         return monitor_;
+    }
+    // Where the rank's events go from now on; throws std::system_error.
+    void trace(const TracePlace &place)
+    {
+        trace_.reset(new LayerTrace(place, me_));
+    }
+    // None: nothing is recorded.
+    LayerTrace *trace()
+    {
+        return trace_.get();
     }
     // Leaders of several nodes: where others reach this one; and reach all, in the order of nodes.
     std::string endpoint() const
@@ -161,6 +172,7 @@ class Engine final : public Platform
     void helper(uint32_t rank) override;
     void strobe() override;
     void nodes() override;
+    void ended(const pse_bcs_slice &slice) override;
 
   private:
     friend class Lock;
@@ -182,6 +194,9 @@ class Engine final : public Platform
     pse_bcs_outcome repeat(std::unique_lock<class Lock> &guard, const std::vector<uint32_t> &requests,
                            Wait mode, uint32_t told);
     bool is_satisfied(const std::vector<uint32_t> &requests, Wait mode);
+    pse_bcs_outcome wait_for_answer(std::unique_lock<class Lock> &guard,
+                                    const std::vector<uint32_t> &requests, Wait mode);
+    void trace_complete(const std::vector<uint32_t> &requests, Wait mode);
     bool ends_with_slice(const std::vector<uint32_t> &requests) const;
     void await(uint64_t boundary);
     std::thread start(void (Engine::*body)());
@@ -199,6 +214,7 @@ class Engine final : public Platform
     Protocol protocol_;
     Transfer transfer_;
     Monitor monitor_;
+    std::unique_ptr<LayerTrace> trace_;
     std::unique_ptr<Watchdog> watchdog_;
     std::unordered_map<uint32_t, Call> calls_; // Of collective descriptors; guarded by the lock.
     std::vector<int> peers_;                   // pidfds

@@ -218,7 +218,7 @@ bool Protocol::begin(pse_bcs_slice &record, uint64_t deadline)
 {
     Shared &shared = s_.shared();
     shared.begun.fetch_add(1);
-    record.begin = is_monitored() || deadline ? platform_.now() : 0;
+    record.begin = is_timed() || deadline ? platform_.now() : 0;
     if (deadline)
         keep_time(record, deadline);
     record.bpts = shared.blocked;
@@ -240,12 +240,12 @@ void Protocol::keep_time(pse_bcs_slice &record, uint64_t deadline)
 
 void Protocol::note_exchange(pse_bcs_slice &record)
 {
-    record.gtdem = is_monitored() ? platform_.now() - record.begin : 0;
+    record.gtdem = is_timed() ? platform_.now() - record.begin : 0;
 }
 
 void Protocol::note_slice(pse_bcs_slice &record)
 {
-    if (!is_monitored())
+    if (!is_timed())
         return;
     Shared &shared = s_.shared();
     record.epoch = shared.epoch;
@@ -254,7 +254,10 @@ void Protocol::note_slice(pse_bcs_slice &record)
     record.gtmsm = record.gtts - record.gtdem;
     record.length = shared.pace.length;
     shared.previous = record.begin;
-    s_.slices()[shared.recorded++ % s_.options().monitored] = record;
+    if (s_.options().traced)
+        platform_.ended(record);
+    if (is_monitored())
+        s_.slices()[shared.recorded++ % s_.options().monitored] = record;
 }
 
 // What is done after a slice counts as its part.
@@ -368,6 +371,8 @@ void Protocol::begin_round(Collective &operation)
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
         uint32_t index = s_.part(operation.number, rank);
         s_.descriptor(index).round = operation.round;
+        if (operation.round == 0)
+            note_time(s_.descriptor(index));
         if (s_.is_here(rank))
             make_ready(index);
     }
@@ -438,6 +443,7 @@ void Protocol::pair(uint32_t receive, uint32_t send)
     into.bytes = from.bytes < into.bytes ? from.bytes : into.bytes;
     from.state = from.state == State::done ? State::done : State::moving;
     note_match(into, from);
+    note_time(into);
     make_ready(receive);
 }
 
@@ -448,6 +454,14 @@ void Protocol::note_match(const Descriptor &receive, const Descriptor &send)
             send.bytes, send.tag, PSE_BCS_MATCH});
 }
 
+void Protocol::note_time(Descriptor &matched) const
+{
+    if (!s_.options().traced)
+        return;
+    matched.slice = s_.shared().slice;
+    matched.matched = platform_.now();
+}
+
 void Protocol::answer(uint32_t probe, uint32_t send)
 {
     Descriptor &one = s_.descriptor(probe);
@@ -456,6 +470,7 @@ void Protocol::answer(uint32_t probe, uint32_t send)
     one.tag = found.tag;
     one.bytes = found.bytes;
     note_match(one, found);
+    note_time(one);
     complete(probe);
 }
 

@@ -29,6 +29,9 @@ class Platform
     virtual void nodes() // A slice is to begin on all nodes; never called where there is one.
     {
     }
+    virtual void ended(const pse_bcs_slice & /*slice*/) // Where slices are traced.
+    {
+    }
 };
 
 class Protocol
@@ -111,10 +114,14 @@ class Protocol
         uint64_t slice = s_.shared().slice;
         return options.monitored && options.first_monitored <= slice && slice <= options.last_monitored;
     }
-    // The time where slices are monitored, else 0.
+    bool is_timed() const
+    {
+        return s_.options().traced || is_monitored();
+    }
+    // The time where slices are monitored or traced, else 0.
     uint64_t time() const
     {
-        return is_monitored() ? platform_.now() : 0;
+        return is_timed() ? platform_.now() : 0;
     }
     // That bytes of a descriptor were moved, which took so long (ns).
     void note_move(const Descriptor &one, uint64_t took);
@@ -167,6 +174,7 @@ class Protocol
     void pair(uint32_t receive, uint32_t send);
     void answer(uint32_t probe, uint32_t send);
     void note_match(const Descriptor &receive, const Descriptor &send);
+    void note_time(Descriptor &matched) const;
     void make_ready(uint32_t index);
     bool is_large(const Descriptor &one) const;
     void postpone(uint32_t index, State state);

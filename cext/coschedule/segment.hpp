@@ -36,6 +36,7 @@ struct Options {
     uint32_t nodes = 1, node = 0;        // Of the communicator; and which one this memory is of.
     uint32_t leader = 0, neighbours = 0; // The lowest of the node's ranks, and how many it has.
     uint64_t first_monitored = 0, last_monitored = UINT64_MAX; // Slices.
+    uint32_t traced = 0;                                       // Their times are recorded elsewhere.
 };
 
 enum class State : uint32_t { free, posted, exchanged, ready, moving, moved, done };
@@ -76,6 +77,9 @@ struct Descriptor {
     uint32_t round;         // Collectives: that its part is in.
     uint64_t context;       // Messages match receives of their context only.
     uint32_t label;         // What the operation is part of, for messages about it; see c_engine.h.
+    uint32_t blocking;      // Its owner posted it in a call that waits for it.
+    uint32_t traced;        // Its owner's trace tells that it is complete.
+    uint64_t slice, matched; // Where slices are traced: that in which it was matched, and when; 0: not here.
 
     bool is_done() const // As its owner sees it.
     {

@@ -1,17 +1,23 @@
 """Making the layer: what the ranks of a node share, and how the nodes reach each other."""
 
+import itertools
 import os
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from mpi4py import MPI
 
 from pse._abi.coschedule import ENDPOINT_BYTES
 from pse.coschedule._agreement import require_everywhere, shared_memory
-from pse.coschedule._coschedule import Engine
+from pse.coschedule._coschedule import Engine, trace_directory
+from pse.coschedule._monitor import names_of_routines
 from pse.errors import UsageError
 from pse.text import time_text
+
+_numbers: Final = itertools.count(1)
+"""Of communicators in traces; the tool's is 0."""
 
 
 def nodes_of(comm: MPI.Comm) -> tuple[MPI.Comm, "np.ndarray[Any, Any]"]:
@@ -56,6 +62,21 @@ def _connect(comm: MPI.Comm, engine: Engine, nodes: "np.ndarray[Any, Any]", is_l
     )
 
 
+def _trace(comm: MPI.Comm, engine: Engine) -> None:
+    """Let this rank's events go into the job's trace, if there is one; that they can't never ends a run."""
+    if not trace_directory():
+        return
+    ranks = comm.group.Translate_ranks(group=MPI.COMM_WORLD.group)
+    number = next(_numbers)
+    leaders = np.array([number], np.int64)
+    comm.Bcast(leaders)
+    routines = [f"MPI_{name}" for name in names_of_routines()]
+    try:
+        engine.trace(MPI.COMM_WORLD.rank, number, int(leaders[0]), ranks, routines)
+    except OSError as error:
+        sys.stderr.write(f"warning: rank {MPI.COMM_WORLD.rank} is not traced: {error}\n")
+
+
 def make_engine(
     comm: MPI.Comm, beside: MPI.Comm, nodes: "np.ndarray[Any, Any]", options: dict[str, Any]
 ) -> Engine:
@@ -69,6 +90,7 @@ def make_engine(
         f"ranks may not read each other's memory: {os.strerror(error)}" if error else "",
         "the kernel (kernel.yama.ptrace_scope) or the container (capability SYS_PTRACE) forbids it",
     )
+    _trace(comm, engine)
     engine.begin()
     return engine
 

@@ -111,6 +111,7 @@ OVERLAYS = {
     "queues": "the length of each rank's longest queue",
     "memory": "the memory that each rank holds for tags",
     "events": "tags sent and received, memory allocated and freed",
+    "slices": "time slices of the coscheduled layer, and what they matched",
     "wait-states": "in routines of MPI the time that ranks waited for each other, by its cause",
 }
 """What may be drawn over the rows of gantt."""

@@ -189,7 +189,7 @@ USED = {
     E.QUEUE_DEPTH: ("a", "b", "c"), E.ALLOCATE: ("flags", "a", "b"), E.FREE: ("flags", "a", "b", "c"),
     E.MPI_SEND: ("flags", "a", "b"), E.MPI_RECEIVE_POST: ("a", "b"), E.MPI_RECEIVE: ("a", "b"),
     E.MPI_PROBE: ("a", "b"), E.MPI_REQUEST_TEST: (), E.MPI_COLLECTIVE_BEGIN: ("flags",),
-    E.MODULE_ENTER: ("a",),
+    E.MODULE_ENTER: ("a",), E.TIME_SLICE: ("flags", "a", "b", "c"), E.SLICE_MATCH: ("flags", "a", "b"),
     **dict.fromkeys(
         (E.PARTITION_SEND, E.PARTITION_RECEIVE, E.PARTITION_TAKE, E.PARTITION_SEND_COMPLETE,
          E.PARTITION_COLLECTIVE_BEGIN, E.PARTITION_COLLECTIVE_END), ("flags", "a", "b", "c")),

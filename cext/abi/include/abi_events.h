@@ -12,6 +12,8 @@
 #define PSE_TRACE_MAGIC "PSETRACE" /* How a file of events begins. */
 #define PSE_EVENTS_FILE "rank-%05u%s.events" /* The name of a rank's file of events, and what wrote it. */
 #define PSE_MPI_EVENTS ".mpi" /* What wrote it: the tool `trace`; the runtime's have none. */
+#define PSE_BCS_EVENTS ".bcs" /* The same: the tool `bcs`. */
+#define PSE_COMM_EVENTS ".comm" /* The same: pse.bcs.Comm. */
 #define PSE_BYTE_ORDER 0x01020304 /* As the writer's machine stores it. */
 #define PSE_NONE 0xffffffffu /* No rank, site, edge, loop, partition. */
 #define PSE_CPU_TIME "CPU time of the process" /* ns */
@@ -123,6 +125,10 @@ enum pse_event_type {
     /* four ranks that this rank sends to in neighbourhood operations of a topology */
     PSE_EVENT_MPI_NEIGHBORS = 87,
     PSE_EVENT_MPI_COMMUNICATOR_FREE = 86, /* a communicator is gone */
+    /* a time slice, which this rank's process ran for its node: the whole slice in one record */
+    PSE_EVENT_TIME_SLICE = 112,
+    /* an operation is complete that a slice matched: a receive and its send, or a collective one */
+    PSE_EVENT_SLICE_MATCH = 113,
 };
 
 /* Bits of a file's `state`. */

@@ -20,6 +20,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse import _loading
+from pse._abi.environment import TRACE_VARIABLE
 from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
@@ -84,6 +85,8 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     if isinstance(prepared, int):
         return prepared
     if prepared.options.transport == "bcs" and not request.serial:
+        if request.trace:  # The layer begins before the trace is made.
+            os.environ[TRACE_VARIABLE] = os.path.abspath(request.trace)
         if code := coschedule_all(node, wait_tool):
             return code
     elif prepared.takes_communicators if request.coopwait is None else request.coopwait:

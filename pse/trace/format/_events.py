@@ -15,6 +15,8 @@ SCHEMA_VERSION = 1
 MAGIC = "PSETRACE"  # How a file of events begins.
 EVENTS_FILE = "rank-%05u%s.events"  # The name of a rank's file of events, and what wrote it.
 MPI_EVENTS = ".mpi"  # What wrote it: the tool `trace`; the runtime's have none.
+BCS_EVENTS = ".bcs"  # The same: the tool `bcs`.
+COMM_EVENTS = ".comm"  # The same: pse.bcs.Comm.
 BYTE_ORDER = 0x1020304  # As the writer's machine stores it.
 NONE = 0xFFFFFFFF  # No rank, site, edge, loop, partition.
 CPU_TIME = "CPU time of the process"  # ns
@@ -111,6 +113,10 @@ class EventType(IntEnum):
     MPI_COMMUNICATOR_RANKS = 85  # four members of a communicator, written by its rank 0; no site, no TPH
     MPI_NEIGHBORS = 87  # four ranks that this rank sends to in neighbourhood operations of a topology
     MPI_COMMUNICATOR_FREE = 86  # a communicator is gone
+    # a time slice, which this rank's process ran for its node: the whole slice in one record
+    TIME_SLICE = 112
+    # an operation is complete that a slice matched: a receive and its send, or a collective one
+    SLICE_MATCH = 113
 
 
 class State(IntFlag):

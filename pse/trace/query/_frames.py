@@ -20,7 +20,7 @@ from pse.trace.store._trace_files import TraceFiles
 
 TABLES = (
     *("module_calls", "waits", "messages", "memory", "queue_depths", "routine_calls"),
-    *("partition_messages", "partition_collectives"),
+    *("partition_messages", "partition_collectives", "time_slices", "slice_matches"),
 )
 SECONDS = {"enter", "leave", "cpu", "preempted", "begin", "end", "sent", "received", "time", "taken", "done"}
 NUMBERS = {"rank", "site", "partition", "peer", "sender", "receiver", "root"}  # NONE among them is missing.

@@ -15,6 +15,7 @@ from pse.trace.query import (
     _mpi as mpi,
     _partition_messages as partition_messages,
     _tables as tables,
+    _time_slices as time_slices,
 )
 from pse.trace.query._mpi_messages import lost_ranks
 from pse.trace.query._selection import Selection
@@ -177,6 +178,31 @@ class Trace(TraceFiles):
         """
         return mpi.routine_calls(self)
 
+    def time_slices(self) -> Array:
+        """All time slices of the coscheduled layer, by the rank whose process ran them, then in order.
+
+        Returns
+        -------
+        structured array, shape (slices,)
+            ``rank``, ``communicator`` (the rank's number for it) and ``slice`` (uint32), ``timed`` (bool;
+            False: it began because a rank blocked), ``begin`` and ``end`` (int64, ns), ``exchange`` (uint32,
+            ns from its begin until descriptors were exchanged; the rest was scheduling), ``operations``
+            (uint32, that it scheduled).
+        """
+        return time_slices.time_slices(self)
+
+    def slice_matches(self) -> Array:
+        """All receives and collective operations that slices matched, by rank, then as they were complete.
+
+        Returns
+        -------
+        structured array, shape (operations,)
+            ``rank``, ``communicator``, ``slice``, ``peer`` (rank in the communicator that sent, or root) and
+            ``request`` (uint32; 0: a blocking call), ``collective`` (bool), ``begin`` and ``end`` (int64, ns:
+            when it was matched, and when the rank saw it complete).
+        """
+        return time_slices.slice_matches(self)
+
     def frame(self, name: str, selection: Selection | None = None) -> Any:
         """One of the tables as a pandas data frame: names instead of numbers, times in seconds.
 
@@ -184,7 +210,7 @@ class Trace(TraceFiles):
         ----------
         name : str
             ``module_calls``, ``waits``, ``messages``, ``memory``, ``queue_depths``, ``routine_calls``,
-            ``partition_messages`` or ``partition_collectives``.
+            ``partition_messages``, ``partition_collectives``, ``time_slices`` or ``slice_matches``.
         selection : Selection, optional
             Which rows.
 

@@ -15,15 +15,16 @@ from pse.errors import system_help
 from pse.text import text_bytes
 from pse.trace.format._definitions import Definitions, digest
 from pse.trace.format._errors import DAMAGED, TraceError, refuse_pipes
-from pse.trace.format._events import EVENTS_FILE, MPI_EVENTS
+from pse.trace.format._events import BCS_EVENTS, COMM_EVENTS, EVENTS_FILE, MPI_EVENTS
 
 FILE_NAME = "definitions.json"
 PROGRAM_NAME = "program.coven"
+OTHERS = (MPI_EVENTS, BCS_EVENTS, COMM_EVENTS)
+"""Who writes events of a rank beside the runtime."""
 RESIDUALS = ".residuals"  # What imported times lack (``residuals.py``).
-RANK_FILE = re.compile(
-    re.escape(EVENTS_FILE).replace("%05u", r"(\d{5,})").replace("%s", f"({re.escape(MPI_EVENTS)})?")
-)
-"""The runtime's, and the tool `trace`'s."""
+_OTHER = "|".join(map(re.escape, OTHERS))
+RANK_FILE = re.compile(re.escape(EVENTS_FILE).replace("%05u", r"(\d{5,})").replace("%s", f"({_OTHER})?"))
+"""The runtime's, and those of others."""
 
 
 def create(directory: str | os.PathLike[str]) -> None:

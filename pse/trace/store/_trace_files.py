@@ -169,7 +169,7 @@ def _program(path: Path, definitions: Definitions | None, problems: list[str]) -
 
 
 def is_runtimes(name: str) -> bool:
-    """Whether a file is the runtime's, not the tool `trace`'s."""
+    """Whether a file is the runtime's, not that of others."""
     found = RANK_FILE.fullmatch(name)
     return found is not None and not found[2]
 
@@ -192,10 +192,11 @@ def open_files(
     files = {}
     for rank in sorted(wanted):
         parts = list(_open_parts(path, rank, there.get(rank, []), definitions, problems))
-        if len(parts) == 2 and (parts[0].host, parts[0].pid) != (parts[1].host, parts[1].pid):
-            problems.append(f"{parts.pop().path.name} belongs to another run; it is left out")
         if parts:
-            files[rank] = functools.reduce(merge_rank_files, parts)
+            own = [part for part in parts if (part.host, part.pid) == (parts[0].host, parts[0].pid)]
+            strange = (part.path.name for part in parts if part not in own)
+            problems += [f"{name} belongs to another run; it is left out" for name in strange]
+            files[rank] = functools.reduce(merge_rank_files, own)
     return files
 
 

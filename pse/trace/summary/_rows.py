@@ -119,6 +119,21 @@ class CommunicatorRow:
 
 
 @dataclass(frozen=True)
+class SliceRow:
+    """Time slices of one communicator of the coscheduled layer that one rank's process ran; times in ns."""
+
+    communicator: str
+    rank: int
+    slices: int
+    timed: int  # the others began because a rank blocked
+    exchange: float  # mean time to exchange descriptors
+    scheduling: float  # mean time to match them
+    operations: int  # that they scheduled
+    matched: int  # receives and collective operations of this rank, in any slice
+    moved: float  # mean time from there until they were complete
+
+
+@dataclass(frozen=True)
 class RankRow:
     """One rank: shares of its time from 0 to 1; what is neither busy nor waiting is the engine's."""
 
@@ -170,6 +185,8 @@ class Summary:
         A row for each routine of MPI.
     communicators : tuple of CommunicatorRow
         A row for each communicator.
+    slices : tuple of SliceRow
+        A row for each communicator of the coscheduled layer and rank.
     ranks : tuple of RankRow
         A row for each rank.
     problems : tuple of str
@@ -201,6 +218,7 @@ class Summary:
     queues: tuple[QueueRow, ...]
     routines: tuple[RoutineRow, ...]
     communicators: tuple[CommunicatorRow, ...]
+    slices: tuple[SliceRow, ...]
     ranks: tuple[RankRow, ...]
     problems: tuple[str, ...]
 

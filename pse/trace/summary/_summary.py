@@ -15,7 +15,7 @@ from pse.trace.format._events import NONE, MessageFlag
 from pse.trace.format._field_values import Array
 from pse.trace.query._group_reduce import Groups
 from pse.trace.query._messages import match_messages, message_ends
-from pse.trace.query._mpi import MpiTraffic, mpi_traffic
+from pse.trace.query._mpi import MpiTraffic, mpi_communicators, mpi_traffic
 from pse.trace.query._names import Names
 from pse.trace.query._selection import EVERYTHING, Selection
 from pse.trace.query._trace import Trace
@@ -26,6 +26,7 @@ from pse.trace.summary._rows import (
     QueueRow,
     RankRow,
     RoutineRow,
+    SliceRow,
     Summary,
     TrafficRow,
     WaitRow,
@@ -47,8 +48,8 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
     Returns
     -------
     Summary
-        Its fields `calls`, `waits`, `traffic`, `partitions`, `queues`, `routines`, `communicators`, `ranks`
-        are tuples of rows; times are ns, amounts bytes.
+        Its fields `calls`, `waits`, `traffic`, `partitions`, `queues`, `routines`, `communicators`, `slices`,
+        `ranks` are tuples of rows; times are ns, amounts bytes.
 
     Raises
     ------
@@ -85,6 +86,7 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
         queues=_queue_rows(names, selection.of(trace, trace.queue_depths())),
         routines=_routine_rows(selection.of(trace, routines[0]), routines[1]),
         communicators=tuple(_communicator_row(row) for row in mpi_traffic(trace) if row.rank in ranks),
+        slices=_slice_rows(trace, selection),
         ranks=_rank_rows(names, trace, selection, busy, waiting, memory),
         problems=trace.problems,
     )
@@ -97,6 +99,28 @@ def _timed(
     begin, end = (name for name in table.dtype.names or () if name in ("enter", "leave", "begin", "end"))
     spent = _time_by_rank(table["rank"], selection.window(trace).lengths(table[begin], table[end]))
     return rows(names, selection.of(trace, table)), spent
+
+
+def _slice_rows(trace: Trace, selection: Selection) -> tuple[SliceRow, ...]:
+    """Join the slices that ranks ran with what was matched of their own operations."""
+    slices, matches = (selection.of(trace, table) for table in (trace.time_slices(), trace.slice_matches()))
+    rows = []
+    for rank in sorted({*slices["rank"].tolist(), *matches["rank"].tolist()}):
+        names = mpi_communicators(trace, rank)
+        own, matched = (table[table["rank"] == rank] for table in (slices, matches))
+        for number in sorted({*own["communicator"].tolist(), *matched["communicator"].tolist()}):
+            ran, got = (table[table["communicator"] == number] for table in (own, matched))
+            name = names[number].name if number in names else f"communicator {number}"
+            rows.append(_slice_row(name, rank, ran, got))
+    return tuple(rows)
+
+
+def _slice_row(name: str, rank: int, ran: Array, got: Array) -> SliceRow:
+    exchange = float(ran["exchange"].mean()) if len(ran) else 0.0
+    whole = float((ran["end"] - ran["begin"]).mean()) if len(ran) else 0.0
+    moved = float((got["end"] - got["begin"]).mean()) if len(got) else 0.0
+    operations, timed = int(ran["operations"].sum()), int(ran["timed"].sum())
+    return SliceRow(name, rank, len(ran), timed, exchange, whole - exchange, operations, len(got), moved)
 
 
 def _call_rows(names: Names, calls: Array) -> tuple[CallRow, ...]:

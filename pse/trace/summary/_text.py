@@ -17,6 +17,7 @@ from pse.trace.summary._rows import (
     QueueRow,
     RankRow,
     RoutineRow,
+    SliceRow,
     Summary,
     TrafficRow,
     WaitRow,
@@ -89,6 +90,7 @@ def render(summary: Summary) -> RenderableType:
         _queues(summary.queues),
         _routines(summary.routines),
         _communicators(summary.communicators),
+        _slices(summary.slices),
         _ranks(summary.ranks, mpi_only=bool(summary.routines and not summary.calls and not summary.waits)),
     )
     shown = [Padding(table, (1, 0, 0, 0)) for table in tables if table.row_count]
@@ -213,6 +215,16 @@ def _communicators(rows: Sequence[CommunicatorRow]) -> Table:
         collective = (size_text(row.collective_sent_bytes), size_text(row.collective_received_bytes))
         head = (row.communicator, f"{row.size:,}", str(row.rank))
         _add(table, *head, *ends, f"{row.collectives:,}", *collective)
+    return table
+
+
+def _slices(rows: Sequence[SliceRow]) -> Table:
+    numbers = ["rank", "slices run", "at their time", "exchange", "scheduling", "operations"]
+    table = _table("Time slices", "communicator", [], [*numbers, "own matched", "until complete"])
+    for row in rows:
+        times = (time_text(row.exchange), time_text(row.scheduling))
+        head = (row.communicator, str(row.rank), f"{row.slices:,}", f"{row.timed:,}", *times)
+        _add(table, *head, f"{row.operations:,}", f"{row.matched:,}", time_text(row.moved))
     return table
 
 

@@ -31,6 +31,7 @@ EVENTS: dict[str, tuple[tuple[EventType, ...], Any, str]] = {
     "memory freed": ((EventType.FREE,), 3, "#8B1A1A"),
 }
 """Auxiliary events: their types, and number and colour of their mark."""
+SLICE, MATCH = "#7B1FA2", "#111111"
 
 
 class Markers:
@@ -189,10 +190,52 @@ class Events:
             axes.scatter(x, y, marker=marker, s=min(14.0, pitch), c=colour, linewidths=0.5, zorder=8)
 
 
+class Slices:
+    """Time slices, at the foot of the row of the rank that ran them, and matches at that of their ranks."""
+
+    def __init__(self, trace: Trace, found: Blocks) -> None:
+        place = {one.row.rank: index for index, one in enumerate(found.rows)}
+        self.slices, self._all = _within(trace.time_slices(), found, place)
+        self.matches, matched = _within(trace.slice_matches(), found, place)
+        self.notes = [] if self._all else ["No time slices were recorded."]
+        shown, there = len(self.slices) + len(self.matches), self._all + matched
+        if shown < there:
+            self.notes = [f"Slices: {shown:,} of {there:,} slices and matches are shown."]
+        looks: tuple[tuple[Any, str, dict[str, Any]], ...] = (
+            (self.slices, "time slice", {"color": SLICE, "marker": "|"}),
+            (self.matches, "matched in a slice", {"color": MATCH, "marker": "o"}),
+        )
+        self.handles = [
+            Line2D([], [], **look, linestyle="none", markersize=4, label=label)
+            for rows, label, look in looks
+            if len(rows)
+        ]
+        self._place = place
+
+    def draw(self, axes: Axes, pitch: float) -> None:
+        """Draw the length of each slice, with a tick since most are short, and a dot for each match."""
+        x, y = self.slices["begin"], self._heights(self.slices)
+        axes.hlines(y, x, self.slices["end"], colors=SLICE, linewidths=3, zorder=8)
+        axes.scatter(x, y, marker="|", s=pitch, c=SLICE, linewidths=0.8, zorder=8)
+        heights = self._heights(self.matches)
+        axes.scatter(self.matches["begin"], heights, s=7, c=MATCH, linewidths=0, zorder=8.1)
+
+    def _heights(self, rows: Array) -> Array:
+        return np.array([self._place[int(rank)] + HALF for rank in rows["rank"]], "<f8")
+
+
+def _within(rows: Array, found: Blocks, place: dict[int, int]) -> tuple[Array, int]:
+    """The rows in the window, of more than can be seen some of them, and how many there are."""
+    is_shown = np.isin(rows["rank"], list(place))
+    rows = rows[is_shown & (rows["begin"] <= found.end) & (rows["end"] >= found.begin)]
+    return rows[:: max(1, -(-len(rows) // MOST_MARKS))], len(rows)
+
+
 MADE_BY: dict[str, Callable[[Trace, Blocks], Any]] = {
     "queues": Queues,
     "memory": Memory,
     "events": Events,
+    "slices": Slices,
     "wait-states": WaitStates,
 }
 """By their names in `OVERLAYS`."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pse_testing.jobs import TWO_NODES, beside_python
 
-from pse import bcs
+from pse import bcs, trace
 
 PROGRAMS = Path(__file__).parent / "programs"
 BCS = "module bcs\n"
@@ -145,6 +145,21 @@ def test_calls_and_slices_are_monitored(tmp_path, stacked):
     slices = bcs.load_slices(tmp_path)
     assert (np.diff(slices["slice"].astype(int)) == 1).all()
     assert slices["np2pmsm"].sum() >= 3 * (3 + 1)
+
+
+def test_slices_are_in_the_trace_beside_calls(tmp_path, stacked):
+    folder = tmp_path / "t"
+    conf, seen = f"module trace\n{BCS}", {"PSE_TRACE_DIRECTORY": str(folder)}
+    ended = stacked(3, conf, str(PROGRAMS / "bcs.py"), "monitored", env=seen)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    found = trace.open(folder)
+    assert found.problems == ()
+    matches, slices = found.slice_matches(), found.time_slices()
+    assert set(matches["rank"].tolist()) == {0, 1, 2}
+    assert set(matches["slice"].tolist()) <= set(slices["slice"].tolist())
+    assert slices["operations"].sum() >= len(matches)
+    calls, names = found.routine_calls()
+    assert [names[number] for number in calls["routine"]].count("MPI_Barrier") == 3
 
 
 def test_ranks_metrics_resolution_and_slices_are_chosen(tmp_path, stacked):

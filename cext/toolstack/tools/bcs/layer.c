@@ -8,8 +8,11 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "abi_environment.h"
+#include "abi_events.h"
 #include "abort_job.h"
 #include "call_site.h"
+#include "rank_files.h"
 #include "tool.h"
 
 enum { FAILED = 1, REFUSED = 2, TEXT = 1024 };
@@ -259,6 +262,17 @@ static bool is_routine(const char *name)
     return dlsym(RTLD_DEFAULT, symbol) || !dlsym(RTLD_DEFAULT, "PMPI_Send");
 }
 
+/* Where a trace is written; that it can't be never ends a run. */
+static void begin_trace(pse_bcs_end *end, int ranks)
+{
+    char reason[TEXT];
+    const char *directory = getenv(PSE_TRACE_VARIABLE);
+    if (directory && *directory)
+        pse_tool_remove_older_files(directory, PSE_BCS_EVENTS ".events", ranks);
+    if (!pse_bcs_end_trace(end, reason, sizeof reason))
+        pse_tool_warn("nothing is recorded: %s", reason);
+}
+
 void pse_bcs_layer_begin(void)
 {
     char reason[TEXT] = "the lowest rank of this node has not made it";
@@ -289,6 +303,7 @@ void pse_bcs_layer_begin(void)
             "ranks may not read each other's memory (%s): the kernel (kernel.yama.ptrace_scope) or "
             "the container (capability SYS_PTRACE) forbids it",
             strerror(error));
+    begin_trace(end, place.ranks);
     pse_bcs_end_begin(end);
     pse_bcs_layer = end;
     PMPI_Barrier(MPI_COMM_WORLD);

@@ -83,6 +83,8 @@ DEFINED = {
     "parameter:together": None,
     "parameter:apart": None,
     "parameter:thread": None,
+    "parameter:slice": None,
+    "parameter:matched": None,
 }
 """What a record refers to, and the field with the number of it, if there are several."""
 
@@ -169,6 +171,12 @@ RULES = (
     Rule(E.MPI_NEIGHBORS, "ParameterUnsignedInt", ("parameter:neighbors", "a"), {
         "first neighbor": ("b.low", NONE), "second neighbor": ("b.high", NONE),
         "third neighbor": ("c.low", NONE), "fourth neighbor": ("c.high", NONE), "neighbors": ("flags", 0)}),
+    Rule(E.TIME_SLICE, "ParameterUnsignedInt", ("parameter:slice", "a.low"), {
+        "communicator": ("a.high", 0), "slice begin": ("b", 0), "exchange": ("c.low", 0),
+        "scheduled": ("c.high", 0), "timed": ("flags", 0)}),
+    Rule(E.SLICE_MATCH, "ParameterUnsignedInt", ("parameter:matched", "a.low"), {
+        "other rank": ("a.high", NONE), "matched": ("b", 0), "request": ("c.high", 0), **_OF,
+        "operation": ("flags", 0)}),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
     Rule(E.THREAD, "ParameterUnsignedInt", ("parameter:thread", "a")),
 )  # fmt: skip

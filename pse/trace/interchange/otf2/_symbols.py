@@ -88,6 +88,8 @@ class Symbols:
             "parameter:take": lambda *_: definer.parameter("partition takes"),
             "parameter:complete": lambda *_: definer.parameter("partition's send complete"),
             "parameter:together": lambda *_: definer.parameter("collective operation of partitions begins"),
+            "parameter:slice": lambda *_: definer.parameter("time slice"),
+            "parameter:matched": lambda *_: definer.parameter("matched in slice"),
             "parameter:apart": lambda *_: definer.parameter("collective operation of partitions ends"),
         }
 
