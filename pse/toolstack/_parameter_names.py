@@ -51,13 +51,27 @@ Comm_split_type: comm split_type key info newcomm
 Dist_graph_create: comm n sources degrees destinations weights info reorder newcomm
 Dist_graph_create_adjacent: comm indegree sources sourceweights outdegree destinations destweights
     info reorder newcomm
+File_c2f File_f2c File_fromint File_toint: file
+File_call_errhandler: fh errorcode
 File_close File_sync: fh
+File_create_errhandler: file_errhandler_fn errhandler
+File_delete: filename info
+File_get_amode: fh amode
+File_get_atomicity File_set_atomicity: fh flag
+File_get_byte_offset: fh offset disp
+File_get_errhandler File_set_errhandler: file errhandler
+File_get_group: fh group
+File_get_info: fh info_used
+File_get_position File_get_position_shared: fh offset
+File_get_size: fh size
+File_get_type_extent: fh datatype extent
 File_get_view: fh disp etype filetype datarep
 File_iread File_iread_all File_iread_shared File_iwrite File_iwrite_all File_iwrite_shared: fh buf count
     datatype request
 File_iread_at File_iread_at_all File_iwrite_at File_iwrite_at_all: fh offset buf count datatype request
 File_open: comm filename amode info fh
 File_preallocate File_set_size: fh size
+File_set_info: fh info
 File_read File_read_all File_read_ordered File_read_shared File_write File_write_all File_write_ordered
     File_write_shared: fh buf count datatype status
 File_read_all_begin File_read_ordered_begin File_write_all_begin File_write_ordered_begin: fh buf count
@@ -66,7 +80,7 @@ File_read_all_end File_read_at_all_end File_read_ordered_end File_write_all_end 
     File_write_ordered_end: fh buf status
 File_read_at File_read_at_all File_write_at File_write_at_all: fh offset buf count datatype status
 File_read_at_all_begin File_write_at_all_begin: fh offset buf count datatype
-File_seek_shared: fh offset whence
+File_seek File_seek_shared: fh offset whence
 File_set_view: fh disp etype filetype datarep info
 Gather Scatter: sendbuf sendcount sendtype recvbuf recvcount recvtype root comm
 Gatherv: sendbuf sendcount sendtype recvbuf recvcounts displs recvtype root comm
@@ -149,7 +163,7 @@ Wait: request status
 Waitall: count array_of_requests array_of_statuses
 Waitany: count array_of_requests indx status
 Win_allocate Win_allocate_shared: size disp_unit info comm baseptr win
-Win_complete Win_flush_all Win_flush_local_all Win_wait: win
+Win_complete Win_flush_all Win_flush_local_all Win_sync Win_wait: win
 Win_create: base size disp_unit info comm win
 Win_create_dynamic: info comm win
 Win_fence: assert win
