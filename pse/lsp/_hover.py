@@ -8,7 +8,6 @@ from lsprotocol import types
 
 from pse.language import render_expression
 from pse.language.check import ModuleReference, Tag
-from pse.language.diagnostics import find_code_page
 from pse.language.syntax import ast as sx
 from pse.language.types import DIRECTIVE_MARKS, OPTIONS, render_signature, render_type
 from pse.lsp._analysis import Analysis
@@ -125,7 +124,7 @@ def _thread(analysis: Analysis, label: str) -> str:
 
 
 def _option(analysis: Analysis, position: types.Position) -> types.Hover | None:
-    """Describe an option of `options { … }`, or the code of a diagnostic in a comment."""
+    """Describe an option of `options { … }`."""
     line, column = analysis.place(position)
     for found in re.finditer(r"\w+", analysis.lines[line - 1]):
         if found.start() < column <= found.end() + 1 and found[0] in OPTIONS:
@@ -135,12 +134,6 @@ def _option(analysis: Analysis, position: types.Position) -> types.Hover | None:
                 _markdown(f"option `{found[0]}`: {kind.expected}, for example `{kind.example}`{each}")
             )
     return None
-
-
-def explain(code: str) -> str:
-    """Give the page of a diagnostic's code in Markdown."""
-    page = find_code_page(code)
-    return f"**{page.code}**: {page.title}\n\n{page.text}"
 
 
 def parameter_text(name: str, default: object) -> str:
