@@ -18,13 +18,20 @@ uint64_t pse_backoff_yield(uint64_t now, uint64_t computes, uint64_t *busy)
     return back;
 }
 
-static void nap(const pse_backoff *wait, uint64_t now)
+/* Sleep, then stay awake for a part of that: what moves in many pieces goes on as soon as the first is seen. */
+static void nap(pse_backoff *wait, uint64_t now)
 {
     const uint64_t longest = wait->longest ? wait->longest : PSE_BACKOFF_LONGEST;
     uint64_t time = (now - wait->begin) / PSE_BACKOFF_SHARE;
     if (time < PSE_BACKOFF_SHORTEST)
         time = PSE_BACKOFF_SHORTEST;
-    pse_clock_sleep_until(pse_clock() + (time < longest ? time : longest));
+    else if (time > longest)
+        time = longest;
+    pse_clock_sleep_until(pse_clock() + time);
+    const uint64_t awake = time / PSE_BACKOFF_SHARE;
+    wait->awake_until = pse_clock() + (awake < PSE_BACKOFF_AWAKE_BETWEEN ? awake : PSE_BACKOFF_AWAKE_BETWEEN);
+    wait->moved = 0;
+    wait->cold = true;
 }
 
 /* What a yield takes at most that has met nobody who computes. */
@@ -40,35 +47,65 @@ static void let_others_run(const pse_backoff *wait, uint64_t now)
     free_until = back - now < PSE_BACKOFF_YIELD_FREE ? back + PSE_BACKOFF_TRUST_FREE : 0;
 }
 
+/* Whether a thread that is awake shall let others run, not only look again. */
+static bool yields(pse_backoff *wait, uint64_t now)
+{
+    if (wait->cores == PSE_BACKOFF_SHARED_CORES)
+        return true;
+    if (wait->cores == PSE_BACKOFF_OWN_CORE)
+        return now - wait->begin > PSE_BACKOFF_AWAKE_ALONE && now >= busy_until;
+    return now >= free_until || ++wait->looks % PSE_BACKOFF_LOOKS == 0;
+}
+
+/* Whether a thread shall sleep now. */
+static bool sleeps(const pse_backoff *wait, uint64_t now)
+{
+    const uint64_t alone = wait->cores == PSE_BACKOFF_OWN_CORE ? PSE_BACKOFF_AWAKE_ALONE : 0;
+    return now > wait->awake_until || (now < busy_until && now - wait->begin >= alone);
+}
+
 /* Whether the look that ends now has moved data. */
 static bool moved_data(pse_backoff *wait, uint64_t now)
 {
     const uint64_t took = now - wait->back;
     if (!wait->cold && (!wait->quickest || took < wait->quickest))
         wait->quickest = took;
-    return took > (wait->cold ? PSE_BACKOFF_LOOK_MOVED : 3 * wait->quickest + 1000) && took < computes(wait);
+    return took > (wait->cold ? PSE_BACKOFF_LOOK_MOVED : 2 * wait->quickest + PSE_BACKOFF_LOOK_JITTER) &&
+           took < computes(wait);
+}
+
+/* Stay awake while data move.  The wait begins anew if that was no look that took long by chance: a long one,
+ * or two in a row without a sleep between. */
+static void go_on(pse_backoff *wait, uint64_t now)
+{
+    const uint64_t took = now - wait->back, until = now + PSE_BACKOFF_SHARE * took;
+    wait->moved += took > PSE_BACKOFF_LOOK_MOVED ? 2 : 1;
+    if (wait->moved > 1)
+        wait->begin = now;
+    if (until > wait->awake_until)
+        wait->awake_until = until;
+}
+
+static void begin(pse_backoff *wait, uint64_t now)
+{
+    wait->begin = now;
+    wait->awake_until = now + (wait->patient ? PSE_BACKOFF_AWAKE_PATIENT : PSE_BACKOFF_AWAKE);
 }
 
 void pse_backoff_pause(pse_backoff *wait)
 {
     const uint64_t now = pse_clock();
-    if (!wait->begin) {
-        wait->begin = now;
-    } else if (moved_data(wait, now)) {
-        wait->begin = wait->back = now;
-        wait->cold = false;
-        return;
-    }
-    const uint64_t awake = wait->patient ? PSE_BACKOFF_AWAKE_PATIENT : PSE_BACKOFF_AWAKE;
-    const bool was_cold = wait->cold;
+    const bool cold = wait->cold, moved = wait->begin && moved_data(wait, now);
     wait->cold = false;
-    if (was_cold) {
-        /* Look once more at once: only a look with warm caches tells whether data moves. */
-    } else if (now - wait->begin > awake || now < busy_until) {
+    if (!wait->begin)
+        begin(wait, now);
+    if (moved)
+        go_on(wait, now);
+    else if (cold)
+        ; /* Look once more at once: only a look with warm caches tells whether data moves. */
+    else if (sleeps(wait, now))
         nap(wait, now);
-        wait->cold = true;
-    } else if (now >= free_until || ++wait->looks % PSE_BACKOFF_LOOKS == 0) {
+    else if (yields(wait, now))
         let_others_run(wait, now);
-    }
-    wait->back = pse_clock();
+    wait->back = moved ? now : pse_clock();
 }

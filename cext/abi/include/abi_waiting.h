@@ -99,6 +99,10 @@ enum pse_exit_code {
 /* The same for one in MPI itself: ranks that share cores reach each other by yielding, and move data
  * meanwhile. */
 #define PSE_BACKOFF_AWAKE_PATIENT 500000
+#define PSE_BACKOFF_AWAKE_BETWEEN 20000 /* How long a wait stays awake at most between two sleeps. */
+
+/* How long who has a core for itself looks without letting others run. */
+#define PSE_BACKOFF_AWAKE_ALONE 5000
 
 /* The same for one that a futex ends: twice what waking a sleeper on another core costs. */
 #define PSE_BACKOFF_AWAKE_FOR_BELL 25000
@@ -107,6 +111,9 @@ enum pse_exit_code {
 
 /* The same for a wait in MPI itself: what met a rank that moves data takes less. */
 #define PSE_BACKOFF_YIELD_BUSY_PATIENT 1000000
+
+/* A look that took more than this and twice the quickest one has moved data. */
+#define PSE_BACKOFF_LOOK_JITTER 400
 #define PSE_BACKOFF_LOOK_MOVED 30000 /* A look right after a sleep that took longer has moved data. */
 #define PSE_BACKOFF_TRUST_FREE 200000 /* How long a core that was free is taken for free. */
 

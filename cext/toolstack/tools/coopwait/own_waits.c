@@ -8,6 +8,7 @@
 #include "elf/loaded_elf.h"
 
 TOOL_THREAD_LOCAL struct pse_coopwait_thread pse_coopwait_thread;
+enum pse_backoff_cores pse_coopwait_cores;
 bool pse_coopwait_is_own;
 
 /* How often MPI has yielded in calls that look. */
@@ -112,17 +113,21 @@ static bool share_cores(MPI_Comm node)
  * quicker only if each rank has a core.  (MPICH has them for programs of one thread.) */
 static void choose_algorithms(void)
 {
+    set_variable("MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM", 0);
+    set_variable("MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", 0);
+    set_variable("MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM", 0);
+    set_variable("MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM", 0);
+}
+
+/* Learn whether ranks share cores, and wait as suits that. */
+static void suit_cores(void)
+{
     MPI_Comm node;
-    int level;
-    if (PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE ||
-        PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
+    if (PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
         return;
-    if (share_cores(node)) {
-        set_variable("MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM", 0);
-        set_variable("MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", 0);
-        set_variable("MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM", 0);
-        set_variable("MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM", 0);
-    }
+    pse_coopwait_cores = share_cores(node) ? PSE_BACKOFF_SHARED_CORES : PSE_BACKOFF_OWN_CORE;
+    if (pse_coopwait_cores == PSE_BACKOFF_SHARED_CORES)
+        choose_algorithms();
     PMPI_Comm_free(&node);
 }
 
@@ -137,7 +142,7 @@ void pse_coopwait_take_over(void)
     const enum pse_coopwait_mode outer = pse_coopwait_enter(PSE_COOPWAIT_WAITS);
     PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (all)
-        choose_algorithms();
+        suit_cores();
     else
         set_variable("MPIR_CVAR_CH4_PROGRESS_THROTTLE", 0);
     pse_coopwait_leave(outer);

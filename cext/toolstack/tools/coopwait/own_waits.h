@@ -28,6 +28,9 @@ struct pse_coopwait_thread {
 };
 extern TOOL_THREAD_LOCAL struct pse_coopwait_thread pse_coopwait_thread;
 
+/* Whether the node's ranks have to share cores. */
+extern enum pse_backoff_cores pse_coopwait_cores;
+
 /* Whether all ranks' MPI waits in this way; until pse_coopwait_take_over has found that, none does. */
 extern bool pse_coopwait_is_own;
 
@@ -36,11 +39,15 @@ void pse_coopwait_take_over(void);
 
 #pragma GCC visibility pop
 
-/* Begin a call; gives what pse_coopwait_leave wants. */
+/* Begin a call; gives what pse_coopwait_leave wants.  In some calls each look moves data, so what one takes
+ * that finds nothing is known from earlier calls; it may get longer. */
 static inline enum pse_coopwait_mode pse_coopwait_enter(enum pse_coopwait_mode mode)
 {
     const enum pse_coopwait_mode outer = pse_coopwait_thread.mode;
-    pse_coopwait_thread = (struct pse_coopwait_thread){.mode = mode, .wait.patient = true};
+    const uint64_t quickest = pse_coopwait_thread.wait.quickest;
+    pse_coopwait_thread = (struct pse_coopwait_thread){
+        .mode = mode,
+        .wait = {.patient = true, .cores = pse_coopwait_cores, .quickest = quickest + quickest / 64}};
     return outer;
 }
 
