@@ -6,7 +6,7 @@
 #   make ext [ROOM=x]   build the compiled extensions, all or one room's; a broken room doesn't stop the others
 #   make nightly        proofs that take too long for make test
 #   make test-mpis      what depends on MPI under other MPIs: the last commit, for each a clone with a .venv of its own
-#   make bundles        make the scripts of pages (pse/views/*/assets) of pse/views/web, with npm
+#   make bundles        make pages (pse/views/*/assets, pse/desk/assets) of pse/views/web and pse/desk/page, with npm
 #   make clean          remove what was built, and the tools' caches; .venv stays
 #
 # Variables: PYTHON (the interpreter .venv is made with), PROCESSORS (make run), TESTS (what make test runs),
@@ -107,10 +107,14 @@ $(STAMP_DEV): pyproject.toml
 ext: venv
 	$(LOCKED) locked-ext
 
+# In copies: npm leaves nothing in the package.
+BUNDLE = rm -rf build/pages/$(1) && mkdir -p build/pages/$(dir $(1)) && cp -R pse/$(1) build/pages/$(1) && cd build/pages/$(1) && \
+	npm ci --prefer-offline --no-audit --no-fund && npm run --silent check && \
+	PSE_PAGES='$(CURDIR)/pse/$(patsubst %/,%,$(dir $(1)))' npm run --silent build
+
 bundles:
-	rm -rf build/web && mkdir -p build && cp -R pse/views/web build/web
-	cd build/web && npm ci --prefer-offline --no-audit --no-fund && npm run --silent check && \
-		PSE_PAGES='$(CURDIR)/pse/views' npm run --silent build
+	$(call BUNDLE,views/web)
+	$(call BUNDLE,desk/page)
 
 clean:
 	rm -rf build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache

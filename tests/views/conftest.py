@@ -1,14 +1,11 @@
 """Traces for the tests of pictures: written by the real recorder, with numbers that are known."""
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
+from pse_testing.browser import browser
 from pse_testing.traces import (
     Row,
     call_rows,
@@ -21,6 +18,7 @@ from pse_testing.traces import (
 from pse import trace
 from pse.trace import NONE, EventType, ModuleFlag, Phase, WaitReason, pair
 
+__all__ = ["browser"]
 MODULES = ("load", "rows", "save")
 
 
@@ -103,29 +101,3 @@ def small_trace(write_trace: WriteTrace) -> trace.Trace:
         {"time": 990_000, "type": EventType.ALLOCATE, "site": 1, "tph": 8, "a": 4096, "b": 64},
     ]  # fmt: skip
     return write_trace([root, worker, wait(0, 1_000_000, WaitReason.CREDIT)[:1]], definitions())
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """One headless Chromium for all tests; the sandbox has no place for root, and pages here are our own."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium isn't installed")
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or chromedriver is None:
-        pytest.skip("chromium and chromedriver aren't both on the PATH")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in (
-        "headless=new",
-        "no-sandbox",
-        "disable-gpu",
-        "disable-dev-shm-usage",
-        "window-size=1300,800",
-    ):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory(prefix="pse-", ignore_cleanup_errors=True) as folder:
-        environment = os.environ | {"NO_PROXY": "*", "TMPDIR": folder}  # It leaves files in the latter.
-        service = webdriver.ChromeService(executable_path=chromedriver, env=environment)
-        driver = webdriver.Chrome(options=options, service=service)
-        yield driver
-        driver.quit()

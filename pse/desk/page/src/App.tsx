@@ -1,0 +1,172 @@
+// The page: a bar, modules and forms, the graph, the text, and the drawer with runs.
+
+import { useEffect, useRef } from "react";
+import { COMMANDS, commandOf } from "./commands";
+import { GraphPane } from "./graph/GraphPane";
+import { Dialogs } from "./panels/Dialogs";
+import { Drawer } from "./panels/Drawer";
+import { Modules } from "./panels/Modules";
+import { Properties } from "./panels/Properties";
+import { Source } from "./panels/Source";
+import { beginProgram, view } from "./program";
+import { desk, update, useDesk } from "./store";
+
+export function App() {
+  useEffect(() => {
+    document.addEventListener("keydown", pressed, true);
+    window.addEventListener("beforeunload", leaving);
+    return () => {
+      document.removeEventListener("keydown", pressed, true);
+      window.removeEventListener("beforeunload", leaving);
+    };
+  }, []);
+  return (
+    <main className="desk">
+      <Bar />
+      <aside className="side">
+        <Modules />
+        <Properties />
+      </aside>
+      <section className="graph" aria-label="Graph">
+        <Banner />
+        <Empty />
+        <GraphPane />
+      </section>
+      <TextPane />
+      <Drawer />
+      <Dialogs />
+    </main>
+  );
+}
+
+function pressed(event: KeyboardEvent) {
+  if (desk().dialog) return;
+  const command = commandOf(event);
+  if (!command) return;
+  event.preventDefault();
+  event.stopPropagation();
+  void command.run();
+}
+
+/** Browsers ask before a page with edits is left. */
+function leaving(event: BeforeUnloadEvent) {
+  if (desk().file?.changed || desk().source?.changed) event.preventDefault();
+}
+
+const BUTTONS: [string, string][] = [
+  ["Open a program…", "Open"],
+  ["Save", "Save"],
+  ["Undo", "Undo"],
+  ["Redo", "Redo"],
+  ["All commands", "Commands"],
+];
+
+function Bar() {
+  const file = useDesk((desk) => desk.file);
+  const directory = useDesk((desk) => desk.session?.directory);
+  const connected = useDesk((desk) => desk.connected);
+  const problems = useDesk((desk) => desk.graph?.diagnostics.filter((one) => one.severity === "error").length ?? 0);
+  return (
+    <header className="bar">
+      <span className="title" title={directory}>
+        {file?.path ?? "pse desk"}
+      </span>
+      <span className="note" role="status" aria-label="State of the file">
+        {stateText(file?.changed, connected)}
+      </span>
+      <span className="gap" />
+      {problems > 0 && (
+        <button className="error" onClick={() => update({ drawer: "problems" })}>
+          {problems} {problems === 1 ? "error" : "errors"}
+        </button>
+      )}
+      {BUTTONS.map(([title, text]) => (
+        <CommandButton key={title} title={title} text={text} />
+      ))}
+      <CommandButton title="Run the program" text="Run" main />
+    </header>
+  );
+}
+
+function stateText(changed: boolean | undefined, connected: boolean): string {
+  if (!connected) return "no server";
+  return changed === undefined ? "" : changed ? "not saved" : "saved";
+}
+
+function CommandButton({ title, text, main = false }: { title: string; text: string; main?: boolean }) {
+  const command = COMMANDS.find((one) => one.title === title)!;
+  return (
+    <button className={main ? "main" : ""} title={`${title} (${command.keys})`} onClick={() => void command.run()}>
+      {text}
+    </button>
+  );
+}
+
+/** What went wrong, or what has happened; the lost server until it is back. */
+function Banner() {
+  const connected = useDesk((desk) => desk.connected);
+  const session = useDesk((desk) => desk.session);
+  const message = useDesk((desk) => desk.message);
+  if (session && !connected) {
+    return (
+      <div className="banner" role="alert">
+        The server of this desk does not answer. Your text is kept in this page; it can be saved as soon as the server is back.
+      </div>
+    );
+  }
+  if (!message) return null;
+  return (
+    <div className={message.calm ? "banner calm" : "banner"} role={message.calm ? "status" : "alert"}>
+      <span>
+        {message.message}
+        {message.help && <small> {message.help}</small>}
+      </span>
+      <button className="plain" aria-label="Close this message" onClick={() => update({ message: null })}>
+        ✕
+      </button>
+    </div>
+  );
+}
+
+function Empty() {
+  const file = useDesk((desk) => desk.file);
+  const graph = useDesk((desk) => desk.graph);
+  const programs = useDesk((desk) => desk.files.some((one) => one.kind === "program"));
+  if (!file) {
+    return (
+      <div className="empty">
+        <h1>No program is open</h1>
+        {programs && <CommandButton title="Open a program…" text="Open a program" main />}
+        <NewButton />
+      </div>
+    );
+  }
+  if (!graph || graph.nodes.length || graph.frames.length > 1) return null;
+  return (
+    <div className="empty">
+      <h1>{graph.name ? `program ${graph.name} is empty` : "The file has no program yet"}</h1>
+      <p>Drag a module here, or press A.</p>
+      {!graph.name && (
+        <button className="main" onClick={() => void beginProgram()}>
+          Begin a program
+        </button>
+      )}
+    </div>
+  );
+}
+
+function NewButton() {
+  const command = COMMANDS.find((one) => one.title === "New program…")!;
+  return <button onClick={() => void command.run()}>New program</button>;
+}
+
+function TextPane() {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => void place.current!.append(view.dom), []);
+  return (
+    <section className="text" aria-label="Text">
+      <div className="place" ref={place} />
+      <Source />
+    </section>
+  );
+}

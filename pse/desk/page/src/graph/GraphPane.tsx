@@ -1,0 +1,194 @@
+// The graph: boxes and lines as React Flow draws them, and what people do with them.
+
+import {
+  Background,
+  type Connection,
+  Controls,
+  MarkerType,
+  MiniMap,
+  type NodeChange,
+  Panel,
+  ReactFlow,
+  ReactFlowProvider,
+  applyNodeChanges,
+  useReactFlow,
+} from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { type DragEvent, useEffect, useMemo, useState } from "react";
+import { arrange, askTargets, beginProgram, edit, report, select } from "../program";
+import { type Desk, desk, update, useDesk } from "../store";
+import { type BoxNode, CallNode } from "./CallNode";
+import { darker, threadColour } from "./colours";
+import { insertItem } from "../inserting";
+import { insertion, movedInto, remember } from "./dropping";
+import { FrameNode } from "./FrameNode";
+import type { Point } from "./layout";
+import { Legend } from "./Legend";
+import { fillOf } from "./measures";
+import { type LineEdge, TagEdge } from "./TagEdge";
+import { WhyNot } from "./WhyNot";
+
+const NODE_TYPES = { call: CallNode, frame: FrameNode };
+const ROOM = { top: "52px", right: "24px", bottom: "24px", left: "24px" } as const; // the legend is above
+const EDGE_TYPES = { tag: TagEdge };
+
+export function GraphPane() {
+  return (
+    <ReactFlowProvider>
+      <Flow />
+    </ReactFlowProvider>
+  );
+}
+
+function Flow() {
+  const scene = useDesk((desk) => desk.scene);
+  const layout = useDesk((desk) => desk.layout);
+  const selection = useDesk((desk) => desk.selection);
+  const connected = useDesk((desk) => desk.connected);
+  const program = useDesk((desk) => desk.file?.uri);
+  const theme = useDesk((desk) => desk.theme);
+  const drawn = scene.boxes.length > 0;
+  const flow = useReactFlow<BoxNode, LineEdge>();
+  const [nodes, setNodes] = useState<BoxNode[]>([]);
+  useEffect(() => setNodes(nodesOf(desk())), [scene, layout, selection]);
+  useEffect(() => void requestAnimationFrame(() => flow.fitView({ padding: ROOM, maxZoom: 1.1 })), [program, drawn, flow]);
+  useReveal(flow, selection);
+  const edges = useMemo(() => edgesOf(desk()), [scene]);
+  return (
+    <div className="canvas">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        colorMode={theme === "auto" ? "system" : theme}
+        nodesConnectable={connected}
+        connectionRadius={26}
+        connectOnClick={false}
+        deleteKeyCode={null}
+        multiSelectionKeyCode={["Shift", "Meta", "Control"]}
+        minZoom={0.05}
+        maxZoom={2.5}
+        onlyRenderVisibleElements={nodes.length > 200}
+        onNodesChange={(changes) => setNodes((known) => changed(changes, known))}
+        onNodeDragStop={(_event, node) => void dropped(node)}
+        onPaneClick={() => update({ selection: new Set() })}
+        onConnectStart={(_event, { nodeId, handleId, handleType }) => void connecting(nodeId, handleId, handleType)}
+        onConnectEnd={() => update({ targets: null })}
+        isValidConnection={({ target, targetHandle }) => fits(target, targetHandle)}
+        onConnect={connect}
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={(event) => void placeModule(event, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }))}
+      >
+        <Background gap={18} />
+        <Controls showInteractive={false} />
+        <MiniMap style={{ width: 130, height: 90 }} pannable zoomable nodeColor={(node: BoxNode) => miniColour(node)} ariaLabel="Overview of the graph" />
+        <Panel position="top-left">
+          <Legend />
+        </Panel>
+        <WhyNot />
+      </ReactFlow>
+    </div>
+  );
+}
+
+// From the page's state to what React Flow draws.
+
+function nodesOf({ scene, layout, selection }: Desk): BoxNode[] {
+  const placed = scene.boxes.filter((box) => layout.places.has(box.id));
+  return placed.map((box) => {
+    const { x, y, width, height } = layout.places.get(box.id)!;
+    return {
+      id: box.id,
+      type: box.shown ? "frame" : "call",
+      ...(box.parent === null ? {} : { parentId: box.parent }),
+      position: { x, y },
+      width,
+      height,
+      selected: selection.has(box.id),
+      dragHandle: box.frame ? ".head" : undefined,
+      ariaLabel: box.node?.text ?? box.shown!.label,
+      data: { box },
+    };
+  });
+}
+
+function edgesOf({ scene, graph, session }: Desk): LineEdge[] {
+  const threads = new Map(graph?.nodes.map((node) => [node.id, node.thread]));
+  return scene.lines.map((line) => {
+    const { edge } = line;
+    const colour = darker(threadColour(session?.colours ?? [], graph?.threads ?? [], threads.get(edge.from.id) ?? null), 0.85);
+    return {
+      id: line.id,
+      type: "tag",
+      source: line.from,
+      sourceHandle: line.fromPort,
+      target: line.to,
+      targetHandle: line.toPort,
+      style: { stroke: colour, strokeWidth: edge.crosses ? 2.4 : 1.4, ...(edge.loop ? { strokeDasharray: "6 4" } : {}) },
+      markerEnd: { type: MarkerType.ArrowClosed, color: colour, width: 14, height: 14, markerUnits: "userSpaceOnUse" },
+      data: { line, thread: threads.get(edge.to.id) ?? null },
+    };
+  });
+}
+
+const miniColour = (node: BoxNode) => (node.data.box.node ? fillOf(desk(), node.data.box.node) : "transparent");
+
+/** Bring what was selected elsewhere into view. */
+function useReveal(flow: ReturnType<typeof useReactFlow<BoxNode, LineEdge>>, selection: ReadonlySet<string>) {
+  useEffect(() => {
+    const [id] = selection;
+    const box = id && flow.getInternalNode(id);
+    if (!box || document.activeElement?.closest(".graph")) return;
+    const { x, y } = box.internals.positionAbsolute;
+    const centre = { x: x + (box.width ?? 0) / 2, y: y + Math.min(box.height ?? 0, 200) / 2 };
+    const shown = flow.flowToScreenPosition(centre);
+    const pane = document.querySelector(".graph")!.getBoundingClientRect();
+    const inside = shown.x > pane.left && shown.x < pane.right && shown.y > pane.top && shown.y < pane.bottom;
+    if (!inside) void flow.setCenter(centre.x, centre.y, { zoom: flow.getZoom(), duration: 200 });
+  }, [flow, selection]);
+}
+
+// What people do.
+
+function changed(changes: NodeChange<BoxNode>[], nodes: BoxNode[]): BoxNode[] {
+  const chosen = changes.filter((change) => change.type === "select");
+  if (chosen.length) {
+    const selection = new Set(desk().selection);
+    for (const { id, selected } of chosen) selected ? selection.add(id) : selection.delete(id);
+    queueMicrotask(() => select(selection));
+  }
+  for (const change of changes) {
+    if (change.type === "position" && change.position && !change.dragging) void remember(change.id, change.position);
+  }
+  return applyNodeChanges(changes.filter((change) => change.type !== "remove"), nodes);
+}
+
+/** A box that was dragged into another frame: its statement is moved there. */
+async function dropped(node: BoxNode) {
+  const moved = movedInto(desk(), node);
+  if (moved === null) return;
+  const done = await edit([{ op: "move", items: [node.id], frame: moved.frame, after: moved.after }], moved.at);
+  if (!done) await arrange(desk().layout.places);
+}
+
+async function connecting(id: string | null, port: string | null, kind: string | null) {
+  if (id && port && kind === "source") update({ targets: await askTargets(id, port).catch(report) });
+}
+
+function fits(id: string | null, port: string | null | undefined): boolean {
+  const target = desk().targets?.find((one) => one.id === id && one.port === port);
+  return target?.ok ?? false;
+}
+
+function connect({ source, sourceHandle, target, targetHandle }: Connection) {
+  void edit([{ op: "connect", from: { id: source, port: sourceHandle }, to: { id: target, port: targetHandle } }]);
+}
+
+async function placeModule(event: DragEvent, at: Point) {
+  const item = desk().dragged;
+  update({ dragged: null });
+  if (!item) return;
+  event.preventDefault();
+  if (await beginProgram()) insertItem(item, insertion(desk(), at));
+}

@@ -1,0 +1,190 @@
+// Where the boxes of a graph lie: ELK lays everything out, what had a place keeps it.
+
+import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk-api";
+import workerUrl from "elkjs/lib/elk-worker.min.js?url";
+
+export interface Port {
+  id: string;
+  output: boolean;
+  at: number; // from the left edge of its box
+}
+
+export interface Box {
+  id: string;
+  parent: string | null;
+  frame: boolean; // contains others; it is at least as wide as it says, its size follows from them
+  width: number;
+  height: number;
+  ports: Port[];
+}
+
+export interface Line {
+  id: string;
+  from: string;
+  fromPort: string;
+  to: string;
+  toPort: string;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** Relative to the frame around it. */
+export interface Place extends Point {
+  width: number;
+  height: number;
+}
+
+export interface Layout {
+  places: Map<string, Place>;
+  routes: Map<string, Point[]>; // of lines, from the graph's origin
+}
+
+export const HEAD = 30; // of a frame
+export const PADDING = 16;
+const GAP = 18;
+const SMALLEST_FRAME_HEIGHT = HEAD + 48;
+
+const OPTIONS = {
+  "elk.algorithm": "layered",
+  "elk.direction": "DOWN",
+  "elk.hierarchyHandling": "INCLUDE_CHILDREN",
+  "elk.edgeRouting": "ORTHOGONAL",
+  "elk.json.edgeCoords": "ROOT",
+  "elk.layered.spacing.nodeNodeBetweenLayers": "42",
+  "elk.layered.spacing.edgeNodeBetweenLayers": "14",
+  "elk.spacing.nodeNode": "26",
+  "elk.spacing.edgeNode": "14",
+  "elk.spacing.edgeEdge": "10",
+  "elk.layered.cycleBreaking.strategy": "MODEL_ORDER",
+  "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+  "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
+  "elk.separateConnectedComponents": "false",
+};
+
+const frameOptions = (box: Box) => ({
+  "elk.padding": `[top=${HEAD + PADDING},left=${PADDING},bottom=${PADDING},right=${PADDING}]`,
+  "elk.nodeSize.constraints": "MINIMUM_SIZE",
+  // ELK turns a graph that goes down on its side, and forgets to turn this.
+  "elk.nodeSize.minimum": `(${SMALLEST_FRAME_HEIGHT},${box.width})`,
+});
+
+const elk = new ELK({ workerUrl });
+
+/** Lay a graph out; boxes that have a place keep it unless `known` is empty. */
+export async function layOut(boxes: Box[], lines: Line[], known: Map<string, Place>): Promise<Layout> {
+  const fresh = collect(await elk.layout(elkGraph(boxes, lines)));
+  if (!boxes.some((box) => known.has(box.id))) return fresh;
+  return { places: keepPlaces(boxes, known, fresh.places), routes: fresh.routes };
+}
+
+function elkGraph(boxes: Box[], lines: Line[]): ElkNode {
+  const inside = Map.groupBy(boxes, (box) => box.parent);
+  const children = (parent: string | null): ElkNode[] =>
+    (inside.get(parent) ?? []).map((box) => ({
+      id: box.id,
+      ...(box.frame ? {} : { width: box.width, height: box.height }),
+      layoutOptions: box.frame ? frameOptions(box) : { "elk.portConstraints": "FIXED_POS" },
+      ports: box.ports.map((port) => elkPort(box, port)),
+      children: children(box.id),
+    }));
+  const edges: ElkExtendedEdge[] = lines.map((line) => ({
+    id: line.id,
+    sources: [portId(line.from, line.fromPort, true)],
+    targets: [portId(line.to, line.toPort, false)],
+  }));
+  return { id: "graph", layoutOptions: OPTIONS, children: children(null), edges };
+}
+
+const portId = (box: string, port: string, output: boolean) => `${box}\n${output ? "out" : "in"}\n${port}`;
+
+function elkPort(box: Box, port: Port) {
+  return {
+    id: portId(box.id, port.id, port.output),
+    x: port.at,
+    y: port.output ? box.height : 0,
+    width: 0,
+    height: 0,
+    layoutOptions: { "elk.port.side": port.output ? "SOUTH" : "NORTH" },
+  };
+}
+
+function collect(root: ElkNode): Layout {
+  const places = new Map<string, Place>();
+  const visit = (node: ElkNode) => {
+    for (const child of node.children ?? []) {
+      const { x = 0, y = 0, width = 0, height = 0 } = child;
+      places.set(child.id, { x, y, width, height });
+      visit(child);
+    }
+  };
+  visit(root);
+  const routes = new Map((root.edges ?? []).map((edge) => [edge.id, bends(edge as ElkExtendedEdge)]));
+  return { places, routes };
+}
+
+const bends = (edge: ElkExtendedEdge): Point[] =>
+  (edge.sections ?? []).flatMap((one) => [one.startPoint, ...(one.bendPoints ?? []), one.endPoint]);
+
+/** Leave boxes where they were, put new ones beside them, and let frames grow around what is in them. */
+export function keepPlaces(boxes: Box[], known: Map<string, Place>, fresh: Map<string, Place>): Map<string, Place> {
+  const inside = Map.groupBy(boxes, (box) => box.parent);
+  const places = new Map<string, Place>();
+  const settle = (parent: string | null) => {
+    const siblings = inside.get(parent) ?? [];
+    for (const box of siblings) {
+      if (box.frame) settle(box.id);
+      const place = known.get(box.id) ?? guess(box, siblings, known, fresh);
+      places.set(box.id, { ...place, ...(box.frame ? around(box, inside.get(box.id) ?? [], places) : sizeOf(box)) });
+    }
+    separate(siblings, known, places);
+  };
+  settle(null);
+  return places;
+}
+
+const sizeOf = ({ width, height }: Box) => ({ width, height });
+
+/** The size of a frame around boxes that have places. */
+function around(frame: Box, boxes: Box[], places: Map<string, Place>): { width: number; height: number } {
+  const inner = boxes.map((box) => places.get(box.id)!);
+  return {
+    width: Math.max(frame.width, ...inner.map((one) => one.x + one.width + PADDING)),
+    height: Math.max(SMALLEST_FRAME_HEIGHT, ...inner.map((one) => one.y + one.height + PADDING)),
+  };
+}
+
+/** The place that ELK gives a new box, moved as far as ELK's places of its neighbours differ from theirs. */
+function guess(box: Box, siblings: Box[], known: Map<string, Place>, fresh: Map<string, Place>): Place {
+  const at = fresh.get(box.id)!;
+  const moved = siblings.filter((one) => known.has(one.id) && fresh.has(one.id));
+  const distance = (one: Box) => Math.abs(fresh.get(one.id)!.y - at.y);
+  const nearest = moved.toSorted((one, other) => distance(one) - distance(other))[0];
+  if (!nearest) return at;
+  const was = known.get(nearest.id)!;
+  const is = fresh.get(nearest.id)!;
+  return { ...at, x: Math.max(PADDING, at.x + was.x - is.x), y: Math.max(PADDING, at.y + was.y - is.y) };
+}
+
+/** Move boxes down until none lies on another; those that were there before come first. */
+function separate(siblings: Box[], known: Map<string, Place>, places: Map<string, Place>) {
+  const order = siblings.toSorted((one, other) => {
+    const first = Number(!known.has(one.id)) - Number(!known.has(other.id));
+    return first || places.get(one.id)!.y - places.get(other.id)!.y;
+  });
+  const settled: Place[] = [];
+  for (const box of order) {
+    const place = places.get(box.id)!;
+    let other: Place | undefined;
+    while ((other = settled.find((one) => overlap(one, place)))) place.y = other.y + other.height + GAP;
+    settled.push(place);
+  }
+}
+
+const overlap = (one: Place, other: Place) =>
+  one.x < other.x + other.width &&
+  other.x < one.x + one.width &&
+  one.y < other.y + other.height &&
+  other.y < one.y + one.height;

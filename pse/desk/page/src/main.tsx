@@ -1,0 +1,38 @@
+// The desk begins: what is opened, and the three doors of the server.
+
+import { createRoot } from "react-dom/client";
+import { App } from "./App";
+import { setTheme } from "./commands";
+import { request, Unreachable } from "./http";
+import { drawGraph, listFiles, loadPalette, openProgram, report, useLanguage } from "./program";
+import type { Session } from "./protocol";
+import { watchServer } from "./runs";
+import { type Theme, say, update } from "./store";
+import "./style.css";
+import { connectLanguage } from "./text/language";
+
+const THEMES: Theme[] = ["auto", "light", "dark"];
+
+async function begin() {
+  setTheme(THEMES.find((one) => one === localStorage.getItem("pse-desk-theme")) ?? "auto");
+  createRoot(document.getElementById("desk")!).render(<App />);
+  const session = await request<Session>("GET", "session");
+  useLanguage(connectLanguage(session.uri, connection));
+  update({ session });
+  watchServer();
+  await listFiles();
+  if (session.program) await openProgram(session.program);
+}
+
+/** The server of the language came or went; when it is back, it is asked for all that it tells. */
+function connection(connected: boolean) {
+  update({ connected });
+  if (!connected) return;
+  void drawGraph();
+  void loadPalette();
+}
+
+begin().catch((error) => {
+  if (error instanceof Unreachable) say("The server of this desk does not answer.", "Start it: pse desk");
+  else report(error);
+});

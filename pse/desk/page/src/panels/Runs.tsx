@@ -1,0 +1,131 @@
+// The runs that are kept: their times and reports; two of them compared; what the advisor proposes.
+
+import { useEffect, useState } from "react";
+import { seconds } from "../graph/measures";
+import { report } from "../program";
+import type { Advice, Comparison, Run } from "../protocol";
+import { acceptAndRun, advice, compare, details, forget, going, showRun } from "../runs";
+import { useDesk } from "../store";
+
+type Shown = { kind: "report"; text: string } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; made: Comparison };
+
+export function Runs() {
+  const runs = useDesk((desk) => desk.runs);
+  const [marked, setMarked] = useState<string[]>([]);
+  const [shown, setShown] = useState<Shown | null>(null);
+  const chosen = useDesk((desk) => desk.shownRun);
+  const compared = marked.filter((id) => runs.some((run) => run.id === id));
+  useEffect(() => setShown(null), [chosen]);
+  if (runs.length === 0) return <p>No run yet: Ctrl+Enter runs the program.</p>;
+  const mark = (id: string) => setMarked(compared.includes(id) ? compared.filter((one) => one !== id) : [...compared, id].slice(-2));
+  return (
+    <div className="runs">
+      <table>
+        <thead>
+          <tr>
+            {["Compare", "Program", "State", "Started", "Processors", "Parameters", "Time", ""].map((title) => (
+              <th key={title}>{title}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <RunRow key={run.id} run={run} chosen={run.id === chosen} marked={compared.includes(run.id)} mark={() => mark(run.id)} show={setShown} />
+          ))}
+        </tbody>
+      </table>
+      <button disabled={compared.length !== 2} onClick={() => void compareThem(compared, setShown)}>
+        Compare the two
+      </button>
+      {shown && <Result shown={shown} />}
+    </div>
+  );
+}
+
+interface RowProps {
+  run: Run;
+  chosen: boolean;
+  marked: boolean;
+  mark: () => void;
+  show: (shown: Shown) => void;
+}
+
+function RunRow({ run, chosen, marked, mark, show }: RowProps) {
+  const parameters = Object.entries(run.parameters).map(([name, value]) => `${name}=${value}`);
+  const over = !going(run);
+  return (
+    <tr className={chosen ? "chosen" : ""} data-run={run.id}>
+      <td>
+        <input type="checkbox" aria-label={`Compare ${run.id}`} checked={marked} onChange={mark} />
+      </td>
+      <td>{run.program}</td>
+      <td title={run.error?.message}>{run.state}</td>
+      <td>{new Date(run.started).toLocaleString()}</td>
+      <td>{run.processors}</td>
+      <td>{parameters.join(" ")}</td>
+      <td>{run.wall === null ? "" : seconds(run.wall)}</td>
+      <td>
+        <button onClick={() => void showRun(run.id)}>Show</button>{" "}
+        <button disabled={!over} onClick={() => void showReport(run, show)}>
+          Report
+        </button>{" "}
+        <button disabled={!over || !run.trace} onClick={() => void showAdvice(run, show)}>
+          Advice
+        </button>{" "}
+        <button disabled={!over} onClick={() => void forget(run.id)}>
+          Delete
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+async function showReport(run: Run, show: (shown: Shown) => void) {
+  const found = await details(run.id).catch(report);
+  if (found) show({ kind: "report", text: String(found.report?.text ?? "This run has no report.") });
+}
+
+async function showAdvice(run: Run, show: (shown: Shown) => void) {
+  const found = await advice(run.id).catch(report);
+  if (found) show({ kind: "advice", run, advice: found });
+}
+
+async function compareThem([left, right]: string[], show: (shown: Shown) => void) {
+  const made = await compare(left, right).catch(report);
+  if (made) show({ kind: "comparison", made });
+}
+
+function Result({ shown }: { shown: Shown }) {
+  if (shown.kind === "report") return <pre>{shown.text}</pre>;
+  if (shown.kind === "comparison") return <Differences made={shown.made} />;
+  const { text, diff, program } = shown.advice;
+  return (
+    <>
+      <pre>{text}</pre>
+      {diff && <pre className="diff">{diff}</pre>}
+      {program && (
+        <button className="main" onClick={() => void acceptAndRun(program, shown.run)}>
+          Accept and run again
+        </button>
+      )}
+    </>
+  );
+}
+
+function Differences({ made }: { made: Comparison }) {
+  const rows = [...made.differences.map((row) => ({ ...row, change: "" })), ...made.rows];
+  return (
+    <table>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.what}>
+            <th>{row.what}</th>
+            <td>{row.left}</td>
+            <td>{row.right}</td>
+            <td>{row.change}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,251 @@
+// The open program: its text, its graph, and how one follows the other.
+
+import { redo, undo } from "@codemirror/commands";
+import { formatDocument } from "@codemirror/lsp-client";
+import { EditorView } from "@codemirror/view";
+import { layOut, type Place, type Point } from "./graph/layout";
+import { drawnScene } from "./graph/scene";
+import { query, request, ServerError, Unreachable } from "./http";
+import type { EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
+import { desk, note, say, update } from "./store";
+import { applyEdits, editorState, replaceText, selectSpan } from "./text/editor";
+import type { Language } from "./text/language";
+import { paintTokens, tokenColours } from "./text/tokens";
+
+const PAUSE_MS = 50;
+
+export const view = new EditorView();
+let language: Language;
+let savedText = "";
+let timer = 0;
+let queue: Promise<unknown> = Promise.resolve();
+
+export const useLanguage = (made: Language) => (language = made);
+
+export const languagePlugin = (uri: string, id: string) => language.client.plugin(uri, id);
+
+// Files.
+
+export async function listFiles() {
+  update({ files: (await request<{ files: FileEntry[] }>("GET", "files")).files });
+}
+
+export async function openProgram(path: string) {
+  const file = await request<ProgramFile>("GET", `file?${query({ path })}`);
+  showFile(file.path, file.uri, file.text, file.revision);
+}
+
+/** Begin a program that is not on disk until it is saved. */
+export function newProgram(path: string) {
+  const { session } = desk();
+  showFile(path, `${session!.uri}/${path.split("/").map(encodeURIComponent).join("/")}`, "", null);
+}
+
+function showFile(path: string, uri: string, text: string, revision: string | null) {
+  savedText = text;
+  update({
+    file: { path, uri, revision, changed: revision === null },
+    graph: null,
+    folded: new Set(),
+    selection: new Set(),
+    layout: { places: new Map(), routes: new Map() },
+    sites: null,
+    colouring: "thread",
+  });
+  document.title = `${path} · pse desk`;
+  view.setState(editorState(text, [languagePlugin(uri, "coven"), tokenColours], { changed: textChanged, selected: textSelected }));
+  language.client.sync();
+  void drawGraph();
+  void loadPalette();
+}
+
+/** Write the text to the disk; false if it is not there afterwards. */
+export async function save(revision = desk().file?.revision ?? null): Promise<boolean> {
+  const { file } = desk();
+  if (!file) return false;
+  const text = view.state.doc.toString();
+  try {
+    const saved = await request<{ revision: string }>("PUT", "file", { path: file.path, text, revision });
+    savedText = text;
+    update({ file: { ...file, revision: saved.revision, changed: view.state.doc.toString() !== text } });
+    void listFiles();
+    return true;
+  } catch (error) {
+    return notSaved(error);
+  }
+}
+
+function notSaved(error: unknown): boolean {
+  if (error instanceof ServerError && error.status === 409) {
+    const { text, revision } = error.body as { text: string | null; revision: string | null };
+    update({ dialog: { kind: "conflict", theirs: text, revision } });
+  } else if (error instanceof Unreachable) {
+    say("Not saved: the server of this desk does not answer.", "The text is kept in this page; start `pse desk` again, then save.");
+  } else {
+    report(error);
+  }
+  return false;
+}
+
+/** A file was changed by somebody else. */
+export async function changedOnDisk(path: string, revision: string | null) {
+  const { file } = desk();
+  if (!file || file.path !== path || file.revision === revision) return;
+  if (revision === null) {
+    update({ file: { ...file, revision: null, changed: true } });
+    say(`${path} was deleted from the disk.`, "The text is kept in this page: saving writes the file again.");
+    return;
+  }
+  const disk = await request<ProgramFile>("GET", `file?${query({ path })}`);
+  if (desk().file?.changed) update({ dialog: { kind: "conflict", theirs: disk.text, revision: disk.revision } });
+  else takeText(disk.text, disk.revision, `${path} was changed elsewhere: this is the new text.`);
+}
+
+/** Show a text that is on the disk under a revision. */
+export function takeText(text: string, revision: string | null, message: string) {
+  savedText = text;
+  update({ file: { ...desk().file!, revision } });
+  replaceText(view, text);
+  note(message);
+}
+
+/** Replace the whole text, as one step of the history. */
+export const replaceProgram = (text: string) => replaceText(view, text);
+
+// From text to graph.
+
+function textChanged() {
+  const { file } = desk();
+  const changed = file!.revision === null || view.state.doc.toString() !== savedText;
+  if (changed !== file!.changed) update({ file: { ...file!, changed } });
+  clearTimeout(timer);
+  timer = window.setTimeout(drawGraph, PAUSE_MS);
+}
+
+/** Ask for the graph of the present text, and draw it unless the text has changed meanwhile. */
+export async function drawGraph() {
+  const { file } = desk();
+  if (!file || !language.client.connected) return;
+  const asked = view.state.doc;
+  const graph = await language.ask<ProgramGraph>("coven/graph", file.uri).catch(report);
+  if (graph && view.state.doc === asked) await show(graph);
+  void paintTokens(view, language.client, file.uri).catch(report);
+}
+
+async function show(graph: ProgramGraph, placed = new Map<string, Place>()) {
+  const ids = new Set([...graph.frames, ...graph.nodes].map((one) => one.id));
+  const keep = (known: ReadonlySet<string>) => new Set([...known].filter((id) => ids.has(id)));
+  update({ graph, selection: keep(desk().selection), folded: keep(desk().folded) });
+  await arrange(new Map([...desk().layout.places, ...placed]));
+}
+
+/** Give what is drawn its places; without known ones, all are new. */
+export async function arrange(known: Map<string, Place>) {
+  const { graph, folded } = desk();
+  if (!graph) return;
+  const scene = drawnScene(graph, folded);
+  const layout = await layOut(scene.boxes, scene.lines, known);
+  if (desk().graph === graph) update({ scene, layout: { ...layout, places: new Map([...known, ...layout.places]) } });
+}
+
+export function fold(frames: Iterable<string>) {
+  const folded = new Set(desk().folded);
+  for (const id of frames) if (!folded.delete(id)) folded.add(id);
+  update({ folded });
+  return arrange(desk().layout.places);
+}
+
+// From graph to text.
+
+/** Change the program by operations on its graph; the answer is what is then selected, null if it was refused. */
+export function edit(operations: Operation[], at?: Point): Promise<string[] | null> {
+  const next = queue.then(() => editNow(operations, at));
+  queue = next.catch(() => null);
+  return next;
+}
+
+async function editNow(operations: Operation[], at?: Point): Promise<string[] | null> {
+  const { file } = desk();
+  const asked = view.state.doc;
+  if (!file) return null;
+  if (!language.client.connected) {
+    say("The graph can not be changed now: the server of this desk does not answer.", "The text can.");
+    return null;
+  }
+  const answer = await language.ask<EditAnswer>("coven/edit", file.uri, { operations }).catch(report);
+  if (!answer) return null;
+  if ("refused" in answer) return refused(answer.refused.message, answer.refused.help);
+  if (view.state.doc !== asked) return refused("The text was changed at the same moment.", "Try again.");
+  applyEdits(view, answer.edits);
+  clearTimeout(timer);
+  language.client.sync();
+  const placed = at && answer.selection[0] ? [[answer.selection[0], { ...at, width: 0, height: 0 }] as const] : [];
+  await show(answer.graph, new Map(placed));
+  void paintTokens(view, language.client, file.uri).catch(report);
+  if (answer.selection.length) select(answer.selection);
+  void loadPalette();
+  return answer.selection;
+}
+
+/** Write the frame of a program into an empty file; true if there is one then. */
+export async function beginProgram(): Promise<boolean> {
+  const { graph, file } = desk();
+  if (!file) return false;
+  if (graph?.name) return true;
+  const stem = file.path.split("/").at(-1)!.replace(/\.coven$/, "");
+  const name = stem.replace(/\W/g, "_").replace(/^(?=\d)/, "_");
+  return (await edit([{ op: "program", name }])) !== null;
+}
+
+function refused(message: string, help: string | null): null {
+  say(message, help);
+  return null;
+}
+
+/** Show what went wrong; a server that is gone is shown already. */
+export function report(error: unknown): null {
+  if (!desk().connected && !(error instanceof ServerError)) return null;
+  if (error instanceof ServerError) say(error.message, error.help);
+  else say(error instanceof Error || (error as any)?.message ? String((error as Error).message) : String(error));
+  return null;
+}
+
+export const undoEdit = () => undo(view);
+export const redoEdit = () => redo(view);
+export const format = () => formatDocument(view);
+
+// Palette and connections.
+
+export async function loadPalette() {
+  const { file } = desk();
+  if (!file || !language.client.connected) return;
+  const palette = await language.ask<Palette>("coven/palette", file.uri).catch(() => null);
+  if (palette) update({ palette });
+}
+
+export async function askTargets(id: string, port: string): Promise<Target[]> {
+  const answer = await language.ask<{ targets: Target[] }>("coven/canConnect", desk().file!.uri, { from: { id, port } });
+  return answer.targets;
+}
+
+export const whyNot = (id: string, port: string, to: { id: string; port: string }) =>
+  language.ask<{ ok: boolean; reason?: string; help?: string }>("coven/canConnect", desk().file!.uri, { from: { id, port }, to });
+
+// Selection: the same on both sides.
+
+/** Select in the graph and show it in the text. */
+export function select(ids: Iterable<string>) {
+  const selection = new Set(ids);
+  update({ selection });
+  const spans = [...(desk().graph?.nodes ?? []), ...(desk().graph?.frames ?? [])].filter((one) => selection.has(one.id));
+  if (spans.length) selectSpan(view, spans[0].span);
+}
+
+/** Select in the graph what is written at a place of the text. */
+function textSelected(offset: number) {
+  const { graph } = desk();
+  if (!graph) return;
+  const within = [...graph.nodes, ...graph.frames].filter(({ span }) => span.start <= offset && offset <= span.end);
+  const innermost = within.toSorted((one, other) => one.span.end - one.span.start - (other.span.end - other.span.start))[0];
+  update({ selection: new Set(innermost ? [innermost.id] : []) });
+}

@@ -1,0 +1,154 @@
+// Runs: started, watched, stopped, kept in a list, compared, and explained.
+
+import { query, request, ServerError } from "./http";
+import { changedOnDisk, report, replaceProgram, save } from "./program";
+import type { Advice, Comparison, Overview, Run, ServerEvent, Sites } from "./protocol";
+import { keepOpen } from "./socket";
+import { sourceChangedOnDisk } from "./sources";
+import { type ConsolePart, desk, note, say, update } from "./store";
+
+const LONGEST_CONSOLE = 2000; // parts that are kept
+
+export interface RunRequest {
+  processors: number;
+  parameters: Record<string, string>;
+  options: Record<string, string>;
+  trace: boolean;
+  cluster: string | null;
+}
+
+export interface RunDetails {
+  run: Run;
+  report: Record<string, unknown> | null;
+  overview: Overview | null;
+  program: string;
+}
+
+export const going = (run: Run | undefined) =>
+  run !== undefined && ["preparing", "running", "stopping"].includes(run.state);
+
+export const shownRun = () => desk().runs.find((run) => run.id === desk().shownRun);
+
+export async function listRuns() {
+  update({ runs: (await request<{ runs: Run[] }>("GET", "runs")).runs });
+}
+
+/** Save the program, and run it: what is on the disk runs. */
+export async function start(asked: RunRequest) {
+  const { file } = desk();
+  if (!file || (file.changed && !(await save()))) return;
+  try {
+    const { run } = await request<{ run: Run }>("POST", "runs", { program: file.path, serial: false, ...asked });
+    took(run);
+    rememberPlaces(run);
+    update({ shownRun: run.id, sites: null, colouring: "thread", drawer: "run", message: null });
+  } catch (error) {
+    report(error);
+    if (error instanceof ServerError && error.diagnostics.length) update({ drawer: "problems" });
+  }
+}
+
+export async function stop(id: string) {
+  await request<{ run: Run }>("POST", `runs/${id}/stop`).then(({ run }) => took(run), report);
+}
+
+export async function forget(id: string) {
+  await request("DELETE", `runs/${id}`).catch(report);
+  update({ runs: desk().runs.filter((run) => run.id !== id), shownRun: desk().shownRun === id ? null : desk().shownRun });
+}
+
+/** Show a run in the panel; after its end its times are on the graph. */
+export async function showRun(id: string) {
+  update({ shownRun: id, sites: null });
+  if (desk().consoles[id] === undefined) {
+    const { text } = await request<{ text: string }>("GET", `runs/${id}/console?from=0`).catch(() => ({ text: "" }));
+    if (text) update({ consoles: { ...desk().consoles, [id]: [{ stream: "stdout", text }] } });
+  }
+  placesIfSame(id);
+  const run = shownRun()!;
+  if (!desk().ranAt[id]) note("The program has changed since this run: its times are not on the graph.");
+  else if (!going(run)) await loadSites(id);
+}
+
+/** Note where statements stand in the text that runs: it may be edited meanwhile. */
+function rememberPlaces(run: Run) {
+  const { graph, ranAt } = desk();
+  const statements = [...(graph?.nodes ?? []), ...(graph?.frames ?? [])];
+  const places = new Map(statements.map(({ id, line, column }) => [id, { line, column }]));
+  update({ ranAt: { ...ranAt, [run.id]: places } });
+}
+
+/** The same for a run of earlier, if the open text is the one that ran. */
+function placesIfSame(id: string) {
+  const { file, graph, runs } = desk();
+  const run = runs.find((one) => one.id === id);
+  if (run && graph && file?.revision === run.revision && !file.changed) rememberPlaces(run);
+}
+
+async function loadSites(id: string) {
+  const sites = await request<Sites>("GET", `runs/${id}/sites`).catch(() => null);
+  if (desk().shownRun === id) update({ sites, colouring: sites?.sites.length ? "time" : "thread" });
+}
+
+export const details = (id: string) => request<RunDetails>("GET", `runs/${id}`);
+
+export const compare = (left: string, right: string) =>
+  request<Comparison>("GET", `compare?${query({ left, right })}`);
+
+export const advice = (id: string) => request<Advice>("POST", `runs/${id}/advice`, {});
+
+/** Take a proposal into the text, and run it as the run that it is for was run. */
+export async function acceptAndRun(program: string, run: Run) {
+  replaceProgram(program);
+  const { processors, parameters, options, trace, cluster } = run;
+  await start({ processors, parameters, options, trace, cluster });
+}
+
+// What the server tells by itself.
+
+export function watchServer() {
+  keepOpen("/events", {
+    opened: () => void listRuns().catch(() => null),
+    received: (text) => told(JSON.parse(text)),
+    lost: () => undefined,
+  });
+}
+
+function told(event: ServerEvent) {
+  switch (event.type) {
+    case "run":
+      return took(event.run);
+    case "console":
+      return printed(event.run, { stream: event.stream, text: event.text });
+    case "overview":
+      if (!desk().ranAt[event.run]) placesIfSame(event.run);
+      return update({ overviews: { ...desk().overviews, [event.run]: event.overview } });
+    case "file":
+      void sourceChangedOnDisk(event.path, event.revision).catch(report);
+      return void changedOnDisk(event.path, event.revision).catch(report);
+  }
+}
+
+function took(run: Run) {
+  const { runs, shownRun } = desk();
+  const before = runs.find((one) => one.id === run.id);
+  const known = before ? runs.map((one) => (one.id === run.id ? run : one)) : [run, ...runs];
+  update({ runs: known, ...(shownRun === null && going(run) ? { shownRun: run.id } : {}) });
+  if (going(before) && !going(run)) ended(run);
+}
+
+function ended(run: Run) {
+  if (desk().shownRun === run.id && desk().ranAt[run.id]) void loadSites(run.id);
+  if (run.state === "failed") say(`The run failed: ${run.error?.message ?? "see its console"}`, run.error?.help);
+  else note(run.state === "stopped" ? "The run was stopped." : "The run is done: the graph shows where its time went.");
+}
+
+function printed(id: string, part: ConsolePart) {
+  const parts = desk().consoles[id] ?? [];
+  const last = parts.at(-1);
+  const joined =
+    last?.stream === part.stream
+      ? [...parts.slice(0, -1), { ...last, text: last.text + part.text }]
+      : [...parts, part].slice(-LONGEST_CONSOLE);
+  update({ consoles: { ...desk().consoles, [id]: joined } });
+}

@@ -1,0 +1,124 @@
+// What the page shows at the moment.
+
+import { create } from "zustand";
+import type { Layout } from "./graph/layout";
+import type { Scene } from "./graph/scene";
+import type { PaletteItem } from "./inserting";
+import type {
+  Build,
+  FileEntry,
+  Overview,
+  Palette,
+  ProgramGraph,
+  Refusal,
+  Run,
+  Session,
+  Sites,
+  Target,
+} from "./protocol";
+
+export type Colouring = "thread" | "time" | "cpu" | "waiting" | "critical";
+export type Theme = "auto" | "light" | "dark";
+export type DrawerTab = "run" | "runs" | "problems";
+
+export interface OpenFile {
+  path: string;
+  uri: string;
+  revision: string | null; // null: not on disk
+  changed: boolean; // since it was saved
+}
+
+export interface ChooserItem {
+  title: string;
+  detail?: string;
+  keys?: string;
+  disabled?: boolean;
+  run: () => void;
+}
+
+export interface AskedField {
+  name: string;
+  label: string;
+  value?: string;
+  choices?: string[];
+  required?: boolean;
+}
+
+export type Dialog =
+  | { kind: "choose"; title: string; items: ChooserItem[] }
+  | { kind: "ask"; title: string; fields: AskedField[]; done: (values: Record<string, string>) => void }
+  | { kind: "conflict"; theirs: string | null; revision: string | null };
+
+export interface TextPlace {
+  line: number;
+  column: number;
+}
+
+export interface ConsolePart {
+  stream: "stdout" | "stderr" | "note";
+  text: string;
+}
+
+export interface Desk {
+  session: Session | null;
+  connected: boolean;
+  file: OpenFile | null;
+  source: OpenFile | null; // of a module, beside the program
+  build: Build | null; // of that source
+  files: FileEntry[];
+  graph: ProgramGraph | null;
+  scene: Scene;
+  layout: Layout;
+  folded: ReadonlySet<string>;
+  selection: ReadonlySet<string>;
+  copied: string[];
+  palette: Palette | null;
+  dragged: PaletteItem | null;
+  targets: Target[] | null; // of the connection that is being drawn
+  runs: Run[];
+  shownRun: string | null;
+  consoles: Record<string, ConsolePart[]>;
+  overviews: Record<string, Overview>;
+  sites: Sites | null; // of the shown run, after it
+  ranAt: Record<string, Map<string, TextPlace>>; // by run and statement: where it stood in the text that ran
+  colouring: Colouring;
+  theme: Theme;
+  drawer: DrawerTab | null;
+  message: (Refusal & { calm: boolean }) | null;
+  dialog: Dialog | null;
+}
+
+export const useDesk = create<Desk>(() => ({
+  session: null,
+  connected: false,
+  file: null,
+  source: null,
+  build: null,
+  files: [],
+  graph: null,
+  scene: { boxes: [], lines: [] },
+  layout: { places: new Map(), routes: new Map() },
+  folded: new Set(),
+  selection: new Set(),
+  copied: [],
+  palette: null,
+  dragged: null,
+  targets: null,
+  runs: [],
+  shownRun: null,
+  consoles: {},
+  overviews: {},
+  sites: null,
+  ranAt: {},
+  colouring: "thread",
+  theme: "auto",
+  drawer: null,
+  message: null,
+  dialog: null,
+}));
+
+export const desk = useDesk.getState;
+export const update = useDesk.setState;
+
+export const say = (message: string, help: string | null = null) => update({ message: { message, help, calm: false } });
+export const note = (message: string) => update({ message: { message, help: null, calm: true } });
