@@ -18,6 +18,7 @@ from pse.views import VIEWS
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, tuple[str, ...]] = {
     "cli": ("ace", "bcs", "_options"),
+    "desk": ("server", "model"),
     "lsp": (),
     "notebook": (),
     "bench": ("subjects",),

@@ -88,6 +88,14 @@ class Analysis(Lines):
         The units in which the editor counts.
     finder : ModuleFinder
         Finds the modules that it imports.
+
+    Examples
+    --------
+    >>> from pygls.workspace import PositionCodec
+    >>> text = Path("heat.coven").read_text()
+    >>> analysis = Analysis(text, "heat.coven", PositionCodec(), OpenFiles({}))
+    >>> analysis.inspection.diagnostics, [symbol.name for symbol in analysis.symbols.of_kind("partition")]
+    ((), ['P'])
     """
 
     def __init__(self, text: str, path: str, codec: PositionCodec, finder: ModuleFinder) -> None:
@@ -96,6 +104,10 @@ class Analysis(Lines):
         self.inspection: Inspection = inspect_program(text, path, modules=finder)
         self.symbols = Symbols(self.inspection.tree)
         self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(self.inspection.tags)}
+
+    def remade(self, text: str, finder: ModuleFinder) -> Analysis:
+        """Analyse another text of the same program."""
+        return Analysis(text, self.path, self._codec, finder)
 
     def tag(self, symbol: Symbol) -> Tag | None:
         """Give the tag of a symbol, which has its type; None if the checker did not get that far."""
@@ -122,6 +134,10 @@ class OpenFiles(Finder):
     ----------
     texts : mapping of str to str
         The texts of the files that are open, by path; looked at anew in each search.
+
+    See Also
+    --------
+    Analysis
     """
 
     def __init__(self, texts: dict[str, str]) -> None:

@@ -55,7 +55,23 @@ def _function(reference: ModuleReference) -> types.Location:
 
 
 def uri_of(path: str) -> str:
-    """Give a file's URI."""
+    """Give a file's URI.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    Returns
+    -------
+    str
+        Its URI.
+
+    Examples
+    --------
+    >>> uri_of("/programs/heat.coven")
+    'file:///programs/heat.coven'
+    """
     return Path(path).absolute().as_uri()
 
 
@@ -93,10 +109,28 @@ def renamable(analysis: Analysis, position: types.Position) -> types.Range | Non
 def rename(analysis: Analysis, position: types.Position, name: str) -> list[types.TextEdit]:
     """Give the edits by which the name at a position gets another one.
 
+    Parameters
+    ----------
+    analysis : Analysis
+        The program's.
+    position : Position
+        Any place where the name is written.
+    name : str
+        The new name.
+
+    Returns
+    -------
+    list of TextEdit
+        The edits of the program.
+
     Raises
     ------
     UsageError
         If it can't have that name: it isn't one, or it is in use where the renamed one is visible.
+
+    See Also
+    --------
+    Analysis
     """
     found = analysis.symbol_at(position)
     if found is None or found[1].span is None:

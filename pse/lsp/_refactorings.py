@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lsprotocol import types
 
+from pse.errors import UsageError
 from pse.language import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import render_type
@@ -48,17 +51,50 @@ def _moved(analysis: Analysis, call: sx.Call, label: str) -> types.CodeAction:
 
 
 def _extracted(analysis: Analysis, within: types.Range) -> types.CodeAction | None:
-    """Make a segment of whole statements: what they read is its input, what is used after them its output."""
     selected = _selected(analysis, within)
-    program = program_of(analysis)
-    if not selected or program is None:
+    if not selected:
         return None
-    first, last = selected[0], selected[-1]
+    try:
+        edits = extract_segment(analysis, selected, _unused(analysis, "part"))
+    except UsageError:
+        return None
+    return code_action(analysis, f"Make a segment of {len(selected)} statements", KIND, edits)
+
+
+def extract_segment(analysis: Analysis, selected: Sequence[Span], name: str) -> list[Edit]:
+    """Make a segment of whole statements: what they read is its input, what is used after them its output.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        The program's.
+    selected : sequence of Span
+        The first and the last of the statements, and perhaps those between them.
+    name : str
+        What the segment is called.
+
+    Returns
+    -------
+    list of Edit
+        The edits of the program.
+
+    Raises
+    ------
+    UsageError
+        If they can't be a segment.
+
+    See Also
+    --------
+    Analysis
+    """
+    program, first, last = program_of(analysis), selected[0], selected[-1]
     whole = Span(first.path, first.line, first.column, last.end_line, last.end_column)
     inputs, outputs = _crossing(analysis, whole)
-    if inputs is None or outputs is None:
-        return None
-    name = _unused(analysis, "part")
+    if program is None or inputs is None or outputs is None:
+        raise UsageError(
+            "these statements can't be a segment: they change what is declared before them",
+            help="choose the statement that declares it too, or let a call make another tag",
+        )
     text = analysis.lines[whole.line - 1 : whole.end_line]
     body = "\n".join(["  " + line.removeprefix(analysis.indent(whole.line)) for line in text])
     results = f" -> ({', '.join(f'{type} {tag}' for tag, type in outputs)})" if outputs else ""
@@ -66,7 +102,7 @@ def _extracted(analysis: Analysis, within: types.Range) -> types.CodeAction | No
     made = Edit(Span(whole.path, program.line, 1, program.line, 1), f"{head}\n{body}\n}}\n")
     given = f" -> {', '.join(tag for tag, _ in outputs)}" if outputs else ""
     call = Edit(whole, f"{name}({', '.join(tag for tag, _ in inputs)}){given}")
-    return code_action(analysis, f"Make a segment of {len(selected)} statements", KIND, [made, call])
+    return [made, call]
 
 
 def _selected(analysis: Analysis, within: types.Range) -> list[Span]:

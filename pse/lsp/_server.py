@@ -118,7 +118,23 @@ class ProgramServer(LanguageServer):
 
 
 def path_of(uri: str) -> str:
-    """Give the file of a URI."""
+    """Give the file of a URI.
+
+    Parameters
+    ----------
+    uri : str
+        The URI.
+
+    Returns
+    -------
+    str
+        The file's path; the URI itself if it is not a file's.
+
+    Examples
+    --------
+    >>> path_of("file:///programs/heat.coven")
+    '/programs/heat.coven'
+    """
     return to_fs_path(uri) or uri
 
 

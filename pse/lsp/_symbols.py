@@ -35,6 +35,10 @@ class Symbol:
         The node that declares it.
     places : list of (Span, bool)
         Everywhere it is written, the declaration included, and whether it gets a value there.
+
+    See Also
+    --------
+    Analysis
     """
 
     name: str
@@ -52,6 +56,10 @@ class Symbols:
     ----------
     tree : Program or None
         The program's tree; None has no symbols.
+
+    See Also
+    --------
+    Analysis
     """
 
     def __init__(self, tree: sx.Program | None) -> None:

@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from pse.analysis import Cube
-from pse.runtime.status import PLAIN_INTERVAL, can_draw
+from pse.runtime.status import PLAIN_INTERVAL, Overview, can_draw, draw_overview
 from pse.views.cube import cube_page
 
 if TYPE_CHECKING:
@@ -28,10 +28,19 @@ MOST = 1_000_000
 
 
 class Screen:
-    """Shows nothing; what modules print is passed on."""
+    """Shows nothing; what modules print is passed on.
+
+    See Also
+    --------
+    run
+    """
 
     def show(self, drawing: RenderableType) -> None:
         """Show a drawing in the place of the one before."""
+
+    def follow(self, overview: Overview) -> None:
+        """Show how the run stands."""
+        self.show(draw_overview(overview))
 
     def write(self, text: str, *, error: bool = False) -> None:
         """Pass on what modules print."""
@@ -46,6 +55,9 @@ class Screen:
 
 class Quiet(Screen):
     """Shows nothing at all."""
+
+    def follow(self, overview: Overview) -> None:
+        """Draw nothing."""
 
     def write(self, text: str, *, error: bool = False) -> None:
         """Drop it."""

@@ -13,18 +13,31 @@ from pathlib import Path
 
 from pse.files import replace_file
 from pse.language.check import ResolvedProgram
-from pse.language.diagnostics import ProgramRefused
 from pse.language.io import ProgramFile, check_file, quoted_sources
 from pse.modules import Finder, find_unbuildable
 from pse.notebook._diagnostics import Diagnostics
-from pse.notebook._errors import NotebookError, translated
+from pse.notebook._errors import NotebookError, ProgramRejected, translated
 
 _NAME = re.compile(r"^\s*program\s+([A-Za-z_]\w*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A program without errors: its path as it is run, what it is, and the warnings."""
+    """A program without errors.
+
+    Attributes
+    ----------
+    file : ProgramFile
+        Its file, with its path as it is run.
+    program : ResolvedProgram
+        What it is.
+    warnings : Diagnostics
+        What the checker warns of.
+
+    See Also
+    --------
+    checked
+    """
 
     file: ProgramFile
     program: ResolvedProgram
@@ -39,12 +52,28 @@ class Checked:
 def checked(program: str | os.PathLike[str]) -> Checked:
     """Find and check a program, and build its modules.
 
+    Parameters
+    ----------
+    program : path or str
+        The path of a ``.coven`` file, or a program's text.
+
+    Returns
+    -------
+    Checked
+        The program.
+
     Raises
     ------
     ProgramRejected
         If it is wrong, or a module can't be built.
     NotebookError
         If there is no such file.
+
+    Examples
+    --------
+    >>> from pse.notebook import checked
+    >>> checked("heat.coven").program.name
+    'heat'
     """
     path = located(program)
     with translated():
@@ -53,7 +82,7 @@ def checked(program: str | os.PathLike[str]) -> Checked:
         unbuildable = find_unbuildable(checked.modules)
         if unbuildable:
             found = [*file.diagnostics, *unbuildable]
-            raise ProgramRefused(found, quoted_sources(found, {path: file.text}))
+            raise ProgramRejected(found, quoted_sources(found, {path: file.text}))
     return Checked(file, checked, Diagnostics(file.diagnostics, file.sources))
 
 

@@ -14,6 +14,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -134,14 +135,20 @@ class Child:
                     self._printed.append(content)
                     self._shown.write(content, error=kind == "stderr")
         if drawing:
-            from pse.runtime.status import draw_overview
-
-            self._shown.show(draw_overview(Overview.from_json(drawing)))
+            self._shown.follow(Overview.from_json(drawing))
 
     @property
     def printed(self) -> str:
         """What modules have printed."""
         return "".join(self._printed)
+
+    def interrupt(self) -> None:
+        """End the run, from another thread than the one that watches it; that one sees its end."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+        killing = threading.Timer(STOP_PATIENCE, self._process.kill)  # The kernel ends the ranks with it.
+        killing.daemon = True
+        killing.start()
 
     def _stop(self, selector: selectors.BaseSelector) -> None:
         """End the run.  It is read from meanwhile: who has much to say would wait for that, and not end."""

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pse.errors import UsageError
 from pse.notebook._debugging import debugging_options
 from pse.notebook._display import Screen, screen, tell
-from pse.notebook._errors import NotebookError, RunFailed, translated
+from pse.notebook._errors import NotebookError, RunFailed, as_asked, translated
 from pse.notebook._programs import Checked, checked
 from pse.notebook._result import Result
 from pse.notebook._run_process import COMMAND, Child
@@ -125,7 +124,28 @@ def make_job(
     *,
     debugging: Mapping[str, Any] | None = None,
 ) -> Job:
-    """Put a run together of what the caller gives, and check it; see `run`."""
+    """Put a run together of what the caller gives, and check it.
+
+    Parameters
+    ----------
+    found : Checked
+        The program.
+    processors : int
+        How many there are.
+    params, options, trace, tools, cluster
+        As `run` takes them; options as texts like ``queue_depth=4``.
+    debugging : mapping, optional
+        Other parts of the request: ``{"serial": True}``.
+
+    Returns
+    -------
+    Job
+        The run, which is not started yet.
+
+    See Also
+    --------
+    run
+    """
     job = Job(
         found,
         processors,
@@ -207,7 +227,31 @@ def trace_directory(trace: bool | str | os.PathLike[str] | None) -> str | None:
 
 @dataclass
 class Job:
-    """One run, from what was asked for to its result; it fails if it takes longer than `timeout` seconds."""
+    """One run, from what was asked for to its result.
+
+    Attributes
+    ----------
+    found : Checked
+        The program.
+    processors : int
+        How many there are.
+    defines : mapping of str to str
+        The values of parameters.
+    options : sequence of str
+        Options that win over the program's.
+    trace, tools : str or None
+        The directory of the trace; the configuration of MPI tools.
+    cluster : Cluster or None
+        Where it runs.
+    timeout : float or None
+        Seconds after which it fails.
+    debugging : mapping
+        Other parts of the request.
+
+    See Also
+    --------
+    run
+    """
 
     found: Checked
     processors: int
@@ -218,6 +262,8 @@ class Job:
     cluster: Cluster | None = None
     timeout: float | None = None
     debugging: Mapping[str, Any] = field(default_factory=dict)
+    child: Child | None = field(default=None, init=False)
+    interrupted: bool = field(default=False, init=False)
 
     def check(self) -> None:
         """Make sure of parameters and options before anything starts.
@@ -231,15 +277,23 @@ class Job:
         """
         with translated():
             if self.tools not in (None, "off") and not os.path.isfile(self.tools):
-                raise UsageError(
-                    f"--tools {self.tools}: there is no such file",
-                    help="name a configuration of the tool stack, or give --tools off for no tools",
+                raise NotebookError(
+                    as_asked(f"--tools {self.tools}: there is no such file"),
+                    help=as_asked("name a configuration of the tool stack, or give --tools off for no tools"),
                 )
             prepare(self._request(), file=self.found.file)
 
     def run(self, shown: Screen) -> Result:
-        """Start the child, show how it stands, wait for its end."""
-        child = Child(*self._start(), shown)
+        """Start the child, show how it stands, wait for its end.
+
+        Raises
+        ------
+        RunFailed
+            If a module or a rank failed, or the run could not start.
+        """
+        child = self.child = Child(*self._start(), shown)
+        if self.interrupted:  # Before there was a child.
+            child.interrupt()
         child.watch(self.timeout)
         if child.late:
             message = f"the run took longer than {self.timeout:g} s and was stopped"
@@ -260,6 +314,12 @@ class Job:
             warnings=self.found.warnings,
             trace_directory=Path(self.trace) if self.trace else None,
         )
+
+    def interrupt(self) -> None:
+        """End the run that another thread has started; `run` raises there."""
+        self.interrupted = True
+        if self.child is not None:
+            self.child.interrupt()
 
     def _start(self) -> tuple[list[str], dict[str, str]]:
         """Give the command of the child, and its environment."""

@@ -16,5 +16,6 @@ from .core._colours import (
     routine_colours as routine_colours,
     wait_colours as wait_colours,
 )
+from .core._palette import PALETTE as PALETTE
 from .core._rows import Row as Row, rows as rows
 from .core._saving import save as save

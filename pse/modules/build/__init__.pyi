@@ -9,9 +9,14 @@ from ._module_list import (
     read_module_file as read_module_file,
     split_reference as split_reference,
 )
+from ._new_module import module_text as module_text
 from ._sanitizers import (
     parse_sanitizers as parse_sanitizers,
     sanitizer_environment as sanitizer_environment,
 )
-from ._templates import TEMPLATE_ENDINGS as TEMPLATE_ENDINGS, create_module_file as create_module_file
+from ._templates import (
+    TEMPLATE_ENDINGS as TEMPLATE_ENDINGS,
+    create_module_file as create_module_file,
+    template_text as template_text,
+)
 from ._trampolines import EXCEPTION_CODE as EXCEPTION_CODE

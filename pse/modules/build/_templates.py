@@ -180,8 +180,8 @@ _TEXTS: Final = {
 }
 
 
-def text(name: str, language: str) -> str:
-    """Give a module file's text.
+def template_text(name: str, language: str) -> str:
+    """Give the text of a commented module file to start from.
 
     Parameters
     ----------
@@ -189,6 +189,16 @@ def text(name: str, language: str) -> str:
         The module's name.
     language : str
         One of `TEMPLATE_ENDINGS`.
+
+    Returns
+    -------
+    str
+        The file.
+
+    Examples
+    --------
+    >>> template_text("blur", "python").splitlines()[0]
+    '\"\"\"blur: one sentence on what this module computes.'
     """
     return _TEXTS[language].replace("DIRECTIVE", _DIRECTIVE).replace("NAME", name)
 
@@ -232,7 +242,7 @@ def create_module_file(path: str, language: str) -> Path:
     require_directory(target)
     try:
         with target.open("x", encoding="utf-8") as file:
-            file.write(text(name, language))
+            file.write(template_text(name, language))
     except FileExistsError:
         message = f"{target} exists already and is left as it is"
         raise UsageError(message, help="choose another name, or remove it first") from None

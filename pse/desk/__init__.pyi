@@ -1,0 +1,1 @@
+from .server._serving import serve as serve

@@ -1,0 +1,190 @@
+"""Which definition of a tag each use of it reads: the edges between elements, found on the syntax tree.
+
+So they are known for programs with mistakes, too.  A loop's body is entered with what its own end brings
+around (`_made`), so that every statement is looked at once for its uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from pse.desk.model._elements import Element, heads
+from pse.desk.model._ports import Port, Ports
+from pse.language.syntax import ast as sx
+from pse.language.types import Apply, Binary, Name, Unary
+from pse.lsp import Symbol, Symbols
+
+Loop = Element | None
+
+
+class Definition(NamedTuple):
+    """Where a tag gets a value; `loop` brings that from an iteration to the next."""
+
+    element: Element
+    port: str
+    loop: Loop = None
+
+
+class Flow(NamedTuple):
+    """An edge: a definition, and the port that reads it."""
+
+    source: Definition
+    target: Element
+    port: str
+    symbol: Symbol
+
+
+Definitions = dict[int, frozenset[Definition]]
+"""The definitions of each symbol (by its identity) that may be the last ones."""
+
+_LOOPS = ("for", "while")
+
+
+class Reaching:
+    """Finds the edges of a program.
+
+    Parameters
+    ----------
+    symbols : Symbols
+        What its names mean.
+    ports_of : callable
+        Gives the inputs and outputs of an element.
+    """
+
+    def __init__(self, symbols: Symbols, ports_of: Callable[[Element], Ports]) -> None:
+        self._symbols, self._ports_of = symbols, ports_of
+        self._loops: dict[Element, Definitions] = {}
+        self._flows: dict[tuple[object, ...], Flow] = {}
+
+    def flows(self, frames: list[Element]) -> list[Flow]:
+        """Give the edges within the program and its segments."""
+        for frame in frames:
+            before: Definitions = {}
+            if isinstance(frame.node, sx.Segment):
+                for field in frame.node.inputs:
+                    self._define(before, field.name, Definition(frame, field.name.id))
+            after = self._walk(frame.inner, before, self._use)
+            if isinstance(frame.node, sx.Segment):
+                for field in frame.node.outputs:
+                    self._use(after, field.name, frame, field.name.id)
+        return sorted(self._flows.values(), key=_place)
+
+    def _walk(self, inner: list[Element], known: Definitions, use: Callable[..., None]) -> Definitions:
+        """Follow statements; gives the definitions that reach their end."""
+        branch: Definitions = {}
+        for number, element in enumerate(inner):
+            following = inner[number + 1].kind if number + 1 < len(inner) else ""
+            if element.kind in _LOOPS:
+                known = self._loop(element, known, use)
+                continue
+            self._read_head(element, known, use)
+            if element.kind == "if":
+                branch, after = known, self._walk(element.inner, dict(known), use)
+                known = after if following == "else" else _union(known, after)
+            elif element.kind == "else":
+                known = _union(known, self._walk(element.inner, dict(branch), use))
+            elif element.block is not None:
+                known = self._walk(element.inner, known, use)
+            else:
+                self._statement(element, known, use)
+        return known
+
+    def _loop(self, loop: Element, known: Definitions, use: Callable[..., None]) -> Definitions:
+        """Follow a loop; its condition is read before each iteration, its bounds only once."""
+        carried = {name: _carried(made, loop) for name, made in self._made(loop).items()}
+        inside = _union(known, carried)
+        self._read_head(loop, inside if loop.kind == "while" else known, use)
+        after = self._walk(loop.inner, inside, use)
+        return _union(known, _without(after, loop))
+
+    def _made(self, loop: Element) -> Definitions:
+        """Give what a loop's body defines by its end, whatever came in."""
+        if loop not in self._loops:
+            self._loops[loop] = self._walk(loop.inner, {}, lambda *_: None)
+        return self._loops[loop]
+
+    def _read_head(self, element: Element, known: Definitions, use: Callable[..., None]) -> None:
+        if element.block is not None and isinstance(element.node, sx.For | sx.While | sx.If):
+            for field in heads(element.node):
+                for name in names(getattr(element.node, field)):
+                    use(known, name, element, field)
+
+    def _statement(self, element: Element, known: Definitions, use: Callable[..., None]) -> None:
+        inputs, outputs = self._ports_of(element)
+        node = element.node
+        if element.call is None:
+            for name in names(getattr(node, "value", None)):
+                use(known, name, element, name.id)
+        for port in inputs:
+            for name in names(port.argument.value if port.argument else None):
+                use(known, name, element, port.name)
+        for port in inputs:
+            if port.direction == "inout" and port.argument is not None:
+                self._define(known, port.argument.value, Definition(element, port.name))
+        for port in outputs:
+            self._define_output(known, element, port)
+        if isinstance(node, sx.Let | sx.Var | sx.Assignment) and element.call is None and node.value:
+            self._define(known, node.name, Definition(element, node.name.id))
+
+    def _define_output(self, known: Definitions, element: Element, port: Port) -> None:
+        if port.output is not None:
+            self._define(known, port.output.name, Definition(element, port.name))
+            if port.output.reduction is not None:
+                self._define(known, port.output.reduction.target, Definition(element, port.name))
+
+    def _symbol(self, name: object) -> Symbol | None:
+        span = getattr(name, "span", None)
+        found = self._symbols.at(span.line, span.column) if span is not None else None
+        return found[1] if found is not None else None
+
+    def _define(self, known: Definitions, name: object, definition: Definition) -> None:
+        if isinstance(name, sx.Identifier | Name) and (symbol := self._symbol(name)) is not None:
+            known[id(symbol)] = frozenset((definition,))
+
+    def _use(self, known: Mapping[int, frozenset[Definition]], name: object, to: Element, port: str) -> None:
+        symbol = self._symbol(name)
+        for source in known.get(id(symbol), ()) if symbol is not None else ():
+            flow = Flow(source, to, port, symbol)  # type: ignore[arg-type]
+            self._flows[id(source.element), source.port, id(source.loop), id(to), port, id(symbol)] = flow
+
+
+def _place(flow: Flow) -> tuple[object, ...]:
+    """Give what flows are sorted by: where they end, then where they come from."""
+    source, target = flow.source, flow.target
+    loop = source.loop.start if source.loop is not None else -1
+    return target.start, target.end, flow.port, flow.symbol.name, source.element.start, source.port, loop
+
+
+def names(root: object) -> Iterator[Name]:
+    """Give the names that an expression reads, in the order of the text."""
+    waiting = [root]
+    while waiting:
+        match waiting.pop():
+            case Name() as name:
+                yield name
+            case sx.CallExpression(_, arguments, _):
+                waiting += reversed([argument.value for argument in arguments])
+            case Unary() as unary:
+                waiting.append(unary.operand)
+            case Binary() as binary:
+                waiting += [binary.right, binary.left]
+            case Apply() as apply:
+                waiting += reversed(apply.arguments)
+
+
+def _union(one: Definitions, other: Definitions) -> Definitions:
+    return {name: one.get(name, frozenset()) | other.get(name, frozenset()) for name in {**one, **other}}
+
+
+def _carried(made: frozenset[Definition], loop: Element) -> frozenset[Definition]:
+    return frozenset(definition._replace(loop=loop) for definition in made)
+
+
+def _without(known: Definitions, loop: Element) -> Definitions:
+    """Give definitions as they are seen behind a loop."""
+
+    def seen(definition: Definition) -> Definition:
+        return definition._replace(loop=None) if definition.loop is loop else definition
+
+    return {name: frozenset(map(seen, found)) for name, found in known.items()}

@@ -1,0 +1,165 @@
+"""A program as the desk knows it: its text, its analysis, and what is drawn of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from pse.desk.model._elements import Element, elements
+from pse.desk.model._flow import Flow, Reaching
+from pse.desk.model._identity import Names
+from pse.desk.model._ports import Ports, call_ports, interface
+from pse.desk.model._text import Text
+from pse.errors import UsageError
+from pse.language.check import CallSite
+from pse.language.syntax import ast as sx, parse_program
+from pse.lsp import Analysis, OpenFiles
+from pse.program import DEFAULT_LABEL, number_statements
+
+
+class ProgramModel:
+    """One text of a program.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What the language server knows of it.
+    names : Names
+        Gives ids to nodes and frames, and has given them to those of the text before.
+    finder : OpenFiles
+        Finds files of modules.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    frames : list of Element
+        The program and its segments, with all that is in them.
+    elements : list of Element
+        All nodes and frames in the order of the text.
+    flows : list of Flow
+        The edges.
+    drawn : Analysis
+        The analysis of what is drawn: of the text without lines that keep the others from being read.
+
+    See Also
+    --------
+    perform
+    """
+
+    def __init__(self, analysis: Analysis, names: Names, finder: OpenFiles) -> None:
+        self.analysis, self.finder = analysis, finder
+        self.text = Text(analysis.text)
+        self.drawn = _readable(analysis, finder)
+        self.tree = self.drawn.inspection.tree
+        self.frames = elements(self.tree, self.text)
+        self.elements = [e for frame in self.frames for e in (frame, *frame.within())]
+        names.give(self.text, self.elements)
+        self._by_id = {element.id: element for element in self.elements}
+        self._ports: dict[Element, Ports] = {}
+        self.flows: list[Flow] = Reaching(self.drawn.symbols, self.ports).flows(self.frames)
+
+    def ports(self, element: Element) -> Ports:
+        """Give the inputs and outputs of a call."""
+        if element not in self._ports:
+            self._ports[element] = call_ports(element, self.drawn)
+        return self._ports[element]
+
+    def interface(self, called: str) -> Ports:
+        """Give what a module or segment takes and gives, by the name that calls write."""
+        return interface(called, self.drawn)
+
+    def element(self, id: object) -> Element:
+        """Give a node or frame.
+
+        Raises
+        ------
+        UsageError
+            If there is none of that id.
+        """
+        found = self._by_id.get(id) if isinstance(id, str) else None
+        if found is None:
+            raise UsageError(f"there is no element {id} in this program", help="load the graph again")
+        return found
+
+    def frame(self, id: object) -> Element:
+        """Give a frame.
+
+        Raises
+        ------
+        UsageError
+            If there is none of that id.
+        """
+        found = self.element(id)
+        if found.block is None:
+            raise UsageError(f"{id} is a statement, not a block", help="name the block that it is in")
+        return found
+
+    def items(self, *kinds: type) -> list[sx.Item]:
+        """Give the items of some kinds, in the order of the text."""
+        return [item for item in (self.tree.items if self.tree else ()) if isinstance(item, kinds)]
+
+    @property
+    def parsed(self) -> bool:
+        """Whether the text has no syntax error."""
+        return not any(d.code.startswith("E00") for d in self.analysis.inspection.diagnostics)
+
+    @cached_property
+    def default_thread(self) -> str:
+        """The thread of calls without a label."""
+        declared = [label.id for item in self.items(sx.Threads) for label in item.names]  # type: ignore[union-attr]
+        return declared[0] if declared else DEFAULT_LABEL
+
+    @cached_property
+    def _sites(self) -> dict[tuple[int, int], CallSite]:
+        """The call sites of a program without errors, by where they begin."""
+        program = self.analysis.inspection.program
+        sites = number_statements(program).sites if program is not None else ()
+        return {(site.span.line, site.span.column): site for site in reversed(sites)}
+
+    def thread(self, element: Element) -> str | None:
+        """Give the thread on which a call runs; None for what is no call, or a segment's."""
+        if element.call is None or self.is_segment(element):
+            return None
+        site = self._sites.get(self.text.place(element.start))
+        if site is not None and site.moved and self.analysis.placement is not None:
+            return self.analysis.placement.thread_of(site).label
+        label = element.node.label if isinstance(element.node, sx.Call) else None
+        return label.id if label is not None else self.default_thread
+
+    def is_segment(self, element: Element) -> bool:
+        """Whether a node is a call of a segment."""
+        call = element.call
+        return call is not None and any(
+            isinstance(item, sx.Segment) and item.name.id == call.callee.text
+            for item in self.items(sx.Segment)
+        )
+
+    def is_parallel(self, element: Element) -> bool:
+        """Whether an element is inside PARALLEL."""
+        return any(frame.kind == "parallel" for frame in element.around())
+
+
+_MOST_LINES = 8
+"""Lines that are passed over to read a text."""
+
+
+def _readable(analysis: Analysis, finder: OpenFiles) -> Analysis:
+    """Pass over the lines that have syntax errors, if more can be drawn then: a brace may get lost by one."""
+    texts, mistakes = [analysis.text], analysis.inspection.diagnostics
+    wrong = [d.span.line for d in mistakes if d.code.startswith("E00")]
+    sizes = [_size(analysis.inspection.tree, analysis.text)]
+    while wrong and len(texts) <= _MOST_LINES:
+        lines = texts[-1].split("\n")
+        number = min(wrong[0], len(lines)) - 1
+        lines[number] = " " * len(lines[number])
+        texts.append("\n".join(lines))
+        parsed = parse_program(texts[-1], analysis.path)
+        sizes.append(_size(parsed.tree, texts[-1]))
+        wrong = [d.span.line for d in parsed.diagnostics]
+    best = max(range(len(texts)), key=lambda number: (sizes[number], -number))
+    return analysis.remade(texts[best], finder) if best else analysis
+
+
+def _size(tree: sx.Program | None, text: str) -> int:
+    """Count what can be drawn."""
+    return sum(1 for frame in elements(tree, Text(text)) for _ in frame.within())

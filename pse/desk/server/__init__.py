@@ -1,0 +1,5 @@
+"""The application: the page, files, modules, runs, the language server over a WebSocket."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+from ._serving import serve as serve

@@ -1,0 +1,185 @@
+"""The routes of the desk: its page, files, modules, runs, and the two WebSockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.resources
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket
+
+from pse import __version__
+from pse.cluster import existing_clusters
+from pse.desk.server import _modules as modules, _results as results
+from pse.desk.server._errors import Refusal, answer_error
+from pse.desk.server._events import Events
+from pse.desk.server._files import Directory
+from pse.desk.server._language import Conversation
+from pse.desk.server._runs import Runs
+from pse.errors import PseError
+from pse.language.types import OPTIONS
+from pse.modules.build import TEMPLATE_ENDINGS
+from pse.views import PALETTE
+
+_NO_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>pse desk</title></head>
+<body><h1>The page of the desk is missing</h1>
+<p>This copy of pse has no pse/desk/assets/index.html. Build it with npm: <code>make bundles</code>,
+then load this page again. The server itself runs.</p></body></html>
+"""
+
+
+class Desk:
+    """What the routes work on.
+
+    Parameters
+    ----------
+    directory : Path
+        The directory that is opened, which is the current one.
+    program : str or None
+        The program that is shown first.
+    """
+
+    def __init__(self, directory: Path, program: str | None) -> None:
+        self.directory, self.program = Directory(directory), program
+        self.events = Events(lambda: self.runs.present(), self.directory.changes)
+        self.runs = Runs(self.directory, self.events.publish)
+
+    def session(self) -> dict[str, Any]:
+        """Give what the page begins with."""
+        return {
+            "directory": str(self.directory.path),
+            "uri": self.directory.path.as_uri(),
+            "program": self.program,
+            "version": __version__,
+            "processors": os.cpu_count() or 1,
+            "clusters": [cluster.name for cluster in existing_clusters()],
+            "languages": list(TEMPLATE_ENDINGS),
+            "colours": list(PALETTE),
+            "options": sorted(OPTIONS),
+        }
+
+
+Work = Callable[[Desk, Request, dict[str, Any]], Any]
+
+
+def _route(path: str, method: str, work: Work, status: int = 200) -> Route:
+    """Make a route whose work is done in a thread, on what the request says in JSON."""
+
+    async def answer(request: Request) -> Response:
+        body = await _body(request) if method in ("POST", "PUT") else {}
+        result = await asyncio.to_thread(work, request.app.state.desk, request, body)
+        return Response(status_code=204) if result is None else JSONResponse(result, status)
+
+    return Route(path, answer, methods=[method])
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    if not await request.body():
+        return {}
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise Refusal("this is not JSON", 415, help="send it as application/json")
+    try:
+        found = await request.json()
+    except (ValueError, RecursionError):
+        raise Refusal("this is not JSON", help="send an object") from None
+    if not isinstance(found, dict):
+        raise Refusal("this is not a JSON object", help="send an object")
+    return found
+
+
+def _id(request: Request) -> str:
+    return str(request.path_params["id"])
+
+
+def _number(request: Request, name: str) -> int:
+    found = request.query_params.get(name, "0")
+    if not found.isdecimal():
+        raise Refusal(f"{name} is not a number", help=f"for example  {name}=0")
+    return int(found)
+
+
+_API = [
+    _route("/session", "GET", lambda desk, _, __: desk.session()),
+    _route("/files", "GET", lambda desk, _, __: desk.directory.listed()),
+    _route("/file", "GET", lambda desk, r, _: desk.directory.read(r.query_params.get("path"))),
+    _route(
+        "/file",
+        "PUT",
+        lambda desk, _, body: desk.directory.save(body.get("path"), body.get("text"), body.get("revision")),
+    ),
+    _route("/modules", "POST", lambda desk, _, body: modules.create_module(desk.directory, body), 201),
+    _route("/builds", "POST", lambda desk, _, body: modules.build(desk.directory, body)),
+    _route("/runs", "GET", lambda desk, _, __: {"runs": desk.runs.all()}),
+    _route("/runs", "POST", lambda desk, _, body: {"run": desk.runs.start(body)}, 201),
+    _route("/runs/{id}", "GET", lambda desk, r, _: desk.runs.details(_id(r))),
+    _route("/runs/{id}", "DELETE", lambda desk, r, _: desk.runs.remove(_id(r))),
+    _route("/runs/{id}/console", "GET", lambda desk, r, _: desk.runs.console(_id(r), _number(r, "from"))),
+    _route("/runs/{id}/stop", "POST", lambda desk, r, _: desk.runs.stop(_id(r))),
+    _route("/runs/{id}/sites", "GET", lambda desk, r, _: results.sites(desk.runs, _id(r))),
+    _route("/runs/{id}/advice", "POST", lambda desk, r, _: results.advice(desk.runs, _id(r))),
+    _route(
+        "/compare",
+        "GET",
+        lambda desk, r, _: results.compare(
+            desk.runs, r.query_params.get("left", ""), r.query_params.get("right", "")
+        ),
+    ),
+]
+
+
+def assets() -> Path:
+    """Give the directory of the built page."""
+    return Path(str(importlib.resources.files("pse.desk") / "assets"))
+
+
+async def _page(request: Request) -> Response:
+    index = assets() / "index.html"
+    return FileResponse(index) if index.is_file() else HTMLResponse(_NO_PAGE, 503)
+
+
+async def _language(socket: WebSocket) -> None:
+    await Conversation(socket.app.state.desk.directory).run(socket)
+
+
+async def _events(socket: WebSocket) -> None:
+    await socket.app.state.desk.events.listen(socket)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    message = f"the desk can't do this: {error!r}"
+    return JSONResponse({"error": {"message": message, "help": "see the terminal of `pse desk`"}}, 500)
+
+
+def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
+    """Make the application of a desk, behind its guard."""
+
+    @contextlib.asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(desk.runs.end)
+
+    routes: list[BaseRoute] = [
+        Route("/", _page),
+        Mount("/api", routes=_API),
+        WebSocketRoute("/lsp", _language),
+        WebSocketRoute("/events", _events),
+    ]
+    if assets().is_dir():
+        routes.append(Mount("/", StaticFiles(directory=assets())))
+    handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+        PseError: answer_error,
+        Exception: _unexpected,
+    }
+    application = Starlette(routes=routes, exception_handlers=handlers, lifespan=life)
+    application.state.desk = desk
+    return guarded(application)

@@ -1,0 +1,139 @@
+"""What a run that has ended says about itself: times of call sites, the critical path, comparison, advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pse.advise import advise
+from pse.analysis import StepKind, critical_path
+from pse.desk.server._errors import Refusal
+from pse.desk.server._runs import Runs
+from pse.text import change_text, share_text, size_text, split_place, time_text
+from pse.trace import Trace, open as open_trace
+
+Json = dict[str, Any]
+
+
+def sites(runs: Runs, id: str) -> Json:
+    """Give what each call site took, and its part of the critical path where there is a trace."""
+    details = runs.details(id)
+    report = _report(details, id)
+    rows = [_site(row) for row in report["sites"]]
+    folder = runs.folder(id) / "trace"
+    return {"sites": rows, "critical": _critical(folder) if folder.is_dir() else None}
+
+
+def _report(details: Json, id: str) -> Json:
+    if details["report"] is None:
+        state = details["run"]["state"]
+        raise Refusal(f"the run {id} has no report: it is {state}", 409, help="choose a run that is done")
+    report: Json = details["report"]
+    return report
+
+
+def _site(row: Json) -> Json:
+    where = split_place(row["place"])[1]
+    line, column = where[-1] if where else (None, None)
+    return {
+        "line": line,
+        "column": column,
+        "label": row["label"],
+        "thread": row["thread"],
+        "calls": row["calls"],
+        "seconds": row["seconds"],
+        "cpu": row["cpu_share"],
+        "waiting": row["waited_seconds"],
+    }
+
+
+def _critical(folder: Path) -> list[Json]:
+    """Give the seconds that calls of each site take on the critical path."""
+    trace = open_trace(str(folder))
+    path = critical_path(trace)
+    calls = path.steps[path.steps["kind"] == StepKind.CALL]
+    found = []
+    for site in np.unique(calls["site"]).tolist():
+        of = calls[calls["site"] == site]
+        seconds = int((of["end"] - of["begin"]).sum()) / 1e9
+        line, column = _place(trace, site)
+        share = 1e9 * seconds / path.length if path.length else 0.0
+        found.append({"line": line, "column": column, "seconds": seconds, "share": share})
+    return sorted(found, key=lambda row: -row["seconds"])
+
+
+def _place(trace: Trace, site: int) -> tuple[int | None, int | None]:
+    sites = trace.definitions.sites if trace.definitions is not None else ()
+    definition = next((d for d in sites if d.id == site), None)
+    where = split_place(definition.place)[1] if definition is not None else []
+    return where[-1] if where else (None, None)
+
+
+def compare(runs: Runs, left: str, right: str) -> Json:
+    """Give two runs side by side: what was asked for, and what it took."""
+    both = runs.details(left), runs.details(right)
+    reports = [_report(details, id) for details, id in zip(both, (left, right), strict=True)]
+    return {
+        "rows": [*_times(*reports), *_site_times(*reports)],
+        "differences": list(_differences(both[0]["run"], both[1]["run"])),
+    }
+
+
+def _times(one: Json, other: Json) -> Iterator[Json]:
+    yield _row("run time", one["wall_seconds"], other["wall_seconds"])
+    peaks = one["peak_shared_memory_bytes"], other["peak_shared_memory_bytes"]
+    texts = (size_text(peaks[0]), size_text(peaks[1]))
+    yield {"what": "shared memory at most", "left": texts[0], "right": texts[1], "change": _change(*peaks)}
+    for name in sorted({*one["figures"], *other["figures"]}):
+        values = [report["figures"].get(name) for report in (one, other)]
+        shown = ["–" if value is None else f"{value:g}" for value in values]
+        yield {"what": name, "left": shown[0], "right": shown[1], "change": _change(*values)}
+
+
+def _site_times(one: Json, other: Json) -> Iterator[Json]:
+    """Compare call sites of one name in the order of the text."""
+    seconds: dict[str, list[float | None]] = {}
+    for side, report in enumerate((one, other)):
+        for row in report["sites"]:
+            both = seconds.setdefault(f"{row['thread']} {row['label']}", [None, None])
+            both[side] = (both[side] or 0.0) + row["seconds"]
+    for name, (before, after) in seconds.items():
+        yield _row(name, before, after)
+
+
+def _row(what: str, one: float | None, other: float | None) -> Json:
+    shown = ["–" if value is None else time_text(1e9 * value) for value in (one, other)]
+    return {"what": what, "left": shown[0], "right": shown[1], "change": _change(one, other)}
+
+
+def _change(one: float | None, other: float | None) -> str:
+    return "" if one is None or other is None or not one else change_text(other / one - 1)
+
+
+def _differences(one: Json, other: Json) -> Iterator[Json]:
+    for name in ("program", "revision", "version", "processors", "cluster", "serial"):
+        if one[name] != other[name]:
+            what = "the program's text" if name == "revision" else name
+            yield {"what": what, "left": str(one[name]), "right": str(other[name])}
+    for kind in ("parameters", "options"):
+        for name in sorted({*one[kind], *other[kind]}):
+            values = one[kind].get(name, "default"), other[kind].get(name, "default")
+            if values[0] != values[1]:
+                yield {"what": f"{kind[:-1]} {name}", "left": values[0], "right": values[1]}
+
+
+def advice(runs: Runs, id: str) -> Json:
+    """Give what the advisor proposes for a run that was recorded."""
+    folder = runs.folder(id)
+    if not (folder / "trace").is_dir():
+        raise Refusal(f"the run {id} has no trace", 409, help="run it again, and record a trace")
+    found = advise(str(folder / "trace"), program=runs.details(id)["run"]["program"])
+    gain = f"predicted: {share_text(found.gain)} less time" if found.proposal else "nothing to change"
+    return {
+        "text": "\n".join([gain, *found.reasons, *found.notes]),
+        "diff": found.diff or None,
+        "program": found.text if found.proposal else None,
+    }

@@ -1,0 +1,111 @@
+"""Starting the desk: its socket, its address with the token, the browser."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import socket
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from pse.desk.server._application import Desk, make_application
+from pse.desk.server._files import PROGRAM
+from pse.desk.server._guard import Guard
+from pse.errors import UsageError, system_help
+
+LOCAL: Final = "127.0.0.1"
+_LARGEST_FRAME = 32 << 20
+
+
+def serve(path: str = ".", host: str = LOCAL, port: int = 0, *, browser: bool = True) -> None:
+    """Open a directory, or a program in it, and serve the desk until it is interrupted.
+
+    Parameters
+    ----------
+    path : str, optional
+        A directory or a ``.coven`` file; one that isn't there yet is begun.
+    host : str, optional
+        The address to listen at.
+    port : int, optional
+        The port; 0: any that is free.
+    browser : bool, optional
+        Whether to open a browser.
+
+    Raises
+    ------
+    UsageError
+        If there is no such directory, or nobody can listen there.
+
+    See Also
+    --------
+    pse.lsp.make_server
+    """
+    directory, program = opened(path)
+    listening = _socket(host, port)
+    token, port = secrets.token_urlsafe(24), listening.getsockname()[1]
+    os.chdir(directory)  # Runs, and the paths in their messages, are relative to it.
+    cookie = f"pse-desk-{port}"  # Cookies don't tell ports apart: two desks would take each other's.
+    names = {"localhost", host, socket.gethostname()}
+    application = make_application(Desk(directory, program), lambda app: Guard(app, token, names, cookie))
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
+    print(f"the desk: {address}\nCtrl+C ends it, and the runs that it started", flush=True)
+    if host not in (LOCAL, "::1", "localhost"):
+        print("warning: other machines can reach it, without encryption", file=sys.stderr, flush=True)
+    if browser:
+        with contextlib.suppress(webbrowser.Error):
+            webbrowser.open(address)
+    _run(application, listening)
+
+
+def opened(path: str) -> tuple[Path, str | None]:
+    """Give the directory to open, and the program in it.
+
+    Raises
+    ------
+    UsageError
+        If there is no such directory, or the file is not a program.
+    """
+    given = Path(path)
+    if given.is_dir():
+        return given.resolve(), None
+    if given.suffix != PROGRAM:
+        help = "give a directory, or a .coven file"
+        what = "is not a program" if given.exists() else "is not there"
+        raise UsageError(f"{path} {what}", help=help)
+    if not given.parent.is_dir():
+        raise UsageError(
+            f"there is no directory {given.parent}", help=f"make it with: mkdir -p {given.parent}"
+        )
+    return given.parent.resolve(), given.name
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OverflowError:
+        raise UsageError(f"--port {port} is not a port", help="ports are 1 to 65535") from None
+    except OSError as error:
+        message = f"the desk can't listen at {host}, port {port}: {error.strerror}"
+        help = system_help(error, host) if error.errno == 13 else "leave --port out for any that is free"
+        raise UsageError(message, help=help) from None
+
+
+def _run(application: object, listening: socket.socket) -> None:
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # It tells the page what is wrong.
+    config = uvicorn.Config(
+        application,  # type: ignore[arg-type]
+        log_level="error",
+        ws="websockets-sansio",
+        ws_max_size=_LARGEST_FRAME,
+        timeout_graceful_shutdown=1,
+        server_header=False,
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])

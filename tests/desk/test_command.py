@@ -1,0 +1,74 @@
+"""The command: what it opens, what it refuses, and how it ends."""
+
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from .conftest import COMMAND, PROGRAMS, started
+
+
+def refused(*words):
+    done = subprocess.run([*COMMAND, *words, "--no-browser"], capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+def test_a_program_is_shown_first(programs):
+    with started(programs / "heat.coven") as desk:
+        session = desk.api("/session")
+    assert (session["program"], session["directory"]) == ("heat.coven", str(programs))
+    assert len(session["colours"]) == 7
+    assert "queue_depth" in session["options"]
+
+
+def test_a_program_that_is_not_there_is_begun(tmp_path):
+    with started(tmp_path / "new.coven") as desk:
+        assert desk.api("/session")["program"] == "new.coven"
+        assert desk.ask("/api/file?path=new.coven").status == 404
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere"], "nowhere is not there"),
+        (["nowhere/x.coven"], "there is no directory nowhere"),
+        ([str(PROGRAMS / "heat.c")], "heat.c is not a program"),
+        (["--port", "70000"], "70000 is not in the range"),
+        (["--host", "192.0.2.1"], "can't listen at 192.0.2.1"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_in_words(words, message):
+    code, text = refused(*words)
+    assert code == 2
+    assert message in text
+
+
+def test_a_port_in_use_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, text = refused(str(PROGRAMS), "--port", str(port))
+    assert (code, f"the desk can't listen at 127.0.0.1, port {port}: " in text) == (2, True)
+    assert "leave --port out" in text
+
+
+def test_an_interrupt_ends_it_and_the_runs_that_it_started(programs):
+    long = {"NX": "256", "NY": "256", "tol": "1e-30"}
+    with started(programs) as desk:
+        run = desk.api("/runs", "POST", {"program": "heat.coven", "parameters": long}, 201)["run"]
+        desk.process.send_signal(signal.SIGINT)
+        assert desk.process.wait(30) == 0
+    with started(programs) as desk:
+        kept = {one["id"]: one for one in desk.api("/runs")["runs"]}[run["id"]]
+        assert kept["state"] == "stopped"
+
+
+def test_without_a_built_page_it_says_so(desk):
+    from pse.desk.server._application import assets
+
+    answer = desk.ask("/")
+    if (assets() / "index.html").is_file():
+        assert answer.status == 200
+    else:
+        assert (answer.status, b"make bundles" in answer.body) == (503, True)

@@ -1,0 +1,101 @@
+"""Files as the page opens and saves them."""
+
+import resource
+
+import pytest
+
+from pse.desk.server._errors import Refusal
+from pse.desk.server._files import Directory
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Directory(tmp_path)
+
+
+def test_a_file_is_read_and_saved(desk):
+    read = desk.api("/file?path=heat.coven")
+    assert read["text"] == (desk.folder / "heat.coven").read_text()
+    assert (read["kind"], read["uri"]) == ("program", desk.uri("heat.coven"))
+    saved = desk.api("/file", "PUT", {**read, "path": "copy.coven", "revision": None})
+    assert saved["revision"] == read["revision"]
+    assert (desk.folder / "copy.coven").read_bytes() == (desk.folder / "heat.coven").read_bytes()
+
+
+def test_a_file_that_was_changed_elsewhere_is_not_overwritten(desk):
+    (desk.folder / "two.coven").write_text("coven 1\n")
+    read = desk.api("/file?path=two.coven")
+    (desk.folder / "two.coven").write_text("coven 1\n// theirs\n")
+    mine = {"path": "two.coven", "text": "coven 1\n// mine\n", "revision": read["revision"]}
+    conflict = desk.api("/file", "PUT", mine, 409)
+    assert conflict["text"] == "coven 1\n// theirs\n"
+    assert "is another on disk" in conflict["error"]["message"]
+    desk.api("/file", "PUT", mine | {"revision": conflict["revision"]})
+    assert (desk.folder / "two.coven").read_text() == mine["text"]
+
+
+def test_a_file_that_was_deleted_is_said_to_be_and_can_be_saved_anew(desk):
+    (desk.folder / "gone.coven").write_text("coven 1\n")
+    read = desk.api("/file?path=gone.coven")
+    (desk.folder / "gone.coven").unlink()
+    mine = {"path": "gone.coven", "text": "coven 1\n", "revision": read["revision"]}
+    conflict = desk.api("/file", "PUT", mine, 409)
+    assert (conflict["revision"], conflict["text"]) == (None, None)
+    desk.api("/file", "PUT", mine | {"revision": None})
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "saved"),
+    [
+        (b"a\r\nb\r\n", "a\nB\n", b"a\r\nB\r\n"),
+        (b"a\r\nb\r\n", "a\nx\nb\n", b"a\r\nx\r\nb\r\n"),
+        (b"a\r\nb\nc\r\n", "a\nb\nd\n", b"a\r\nb\nd\r\n"),
+        (b"a\nb\r\nc", "x\na\nb\nc", b"x\na\nb\r\nc"),
+        (b"a\r\nb", "", b""),
+        (b"\xef\xbb\xbfa\r\n", "b\n", b"\xef\xbb\xbfb\r\n"),
+        (b"a\rb\r\n", "a\nb\nc\n", b"a\rb\r\nc\r\n"),
+    ],
+)
+def test_line_ends_and_the_byte_order_mark_stay(folder, data, text, saved):
+    path = folder.path / "x.coven"
+    path.write_bytes(data)
+    read = folder.read("x.coven")
+    assert "\r" not in read["text"]
+    folder.save("x.coven", read["text"], read["revision"])
+    assert path.read_bytes() == data
+    folder.save("x.coven", text, read["revision"])
+    assert path.read_bytes() in (saved, saved.replace(b"\r\nc", b"\rc"), saved.replace(b"x\na", b"x\r\na"))
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "words"),
+    [
+        (b"\0\1", 415, "is not a text"),
+        (b"\xff\xfe", 415, "is not UTF-8 text"),
+        (b"x" * ((16 << 20) + 1), 413, "is larger than 16 MiB"),
+    ],
+    ids=["binary", "latin", "large"],
+)
+def test_what_cannot_be_edited_is_refused(folder, data, status, words):
+    (folder.path / "x").write_bytes(data)
+    with pytest.raises(Refusal, match=words) as refused:
+        folder.read("x")
+    assert refused.value.status == status
+    assert refused.value.help
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(folder):
+    """A limit on the size of files is what a full disk is to a writer."""
+    path = folder.path / "x.coven"
+    path.write_text("coven 1\n")
+    known = folder.read("x.coven")["revision"]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(Refusal, match="can't be saved") as refused:
+            folder.save("x.coven", "x" * 5000, known)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert refused.value.status == 507
+    assert path.read_text() == "coven 1\n"
+    assert [file.name for file in folder.path.iterdir()] == ["x.coven"]

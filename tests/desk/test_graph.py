@@ -1,0 +1,121 @@
+"""What is drawn of a text."""
+
+import pytest
+
+from .editing import PROGRAMS, Editing
+
+HEAT = (PROGRAMS / "heat.coven").read_text()
+ALL = sorted(PROGRAMS.glob("*.coven"))
+
+
+def test_calls_are_nodes_with_threads_ports_and_types_in_frames():
+    heat = Editing(HEAT)
+    step = heat.node("step")
+    assert (step["thread"], step["labelled"], step["line"]) == ("thread_B", True, 15)
+    assert [(p["name"], p["direction"], p["tag"], p["tagDistribution"]) for p in step["inputs"]] == [
+        ("u", "in", "u", "@ block(0, 1) halo(1)")
+    ]
+    assert step["outputs"][1]["reduce"] == {"target": "residual", "operation": "max"}
+    frames = {frame["id"]: frame for frame in heat.graph["frames"]}
+    around = frames[step["frame"]]
+    assert (around["label"], frames[around["parent"]]["label"]) == (
+        "PARALLEL over P",
+        "while residual > tol max 100000",
+    )
+    assert heat.graph["correct"]
+    assert heat.graph["threads"] == ["thread_A", "thread_B", "thread_C"]
+
+
+def test_edges_follow_tags_also_through_the_next_iteration_of_a_loop():
+    heat = Editing(HEAT)
+    edges = heat.edges()
+    assert ("init", "u", "exchange", "a") in edges
+    assert ("exchange", "a", "step", "u") in edges
+    assert ("swap", "a", "exchange", "a") in edges
+    assert ("swap", "a", "gather", "a") in edges
+    assert ("step", "residual", "while residual > tol max 100000", "condition") in edges
+    assert ("residual", "residual", "while residual > tol max 100000", "condition") in edges
+    carried = [edge for edge in heat.graph["edges"] if edge["loop"]]
+    assert {edge["loop"] for edge in carried} == {heat.frame("while")["id"]}
+
+
+def test_a_branch_joins_with_what_was_before():
+    text = "coven 1\nparam i64 n = 1\nprogram p {\n  var i64 x = 0\n  if n > 0 { x = 1 } else { x = 2 }\n"
+    program = Editing(text + "  if n > 1 { x = 3 }\n  print(x)\n}\n")
+    sources = [edge for edge in program.edges() if edge[2] == "print"]
+    assert len(sources) == 3
+    drawn = {
+        (e["from"]["id"]) for e in program.graph["edges"] if e["to"]["id"] == program.node("print")["id"]
+    }
+    assert len(drawn) == 3
+
+
+def test_segments_have_ports_and_calls_of_them_are_nodes():
+    nbody = Editing((PROGRAMS / "nbody.coven").read_text())
+    ring = nbody.frame("segment")
+    assert [port["name"] for port in ring["inputs"] + ring["outputs"]] == ["xm", "acc"]
+    assert nbody.node("ring")["kind"] == "segment"
+    assert nbody.node("ring")["thread"] is None
+    assert (ring["label"], "xm", "visiting", "a") in nbody.edges()
+    assert ("forces", "acc", ring["label"], "acc") in nbody.edges()
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_a_program_is_drawn_whole_and_without_errors(path):
+    program = Editing(path.read_text(), path)
+    assert program.graph["correct"]
+    assert program.errors == []
+    for node in program.graph["nodes"]:
+        assert node["text"] == program.text[node["span"]["start"] : node["span"]["end"]]
+        for port in [*node["inputs"], *node["outputs"]]:
+            if port["span"]:
+                assert port["text"] in program.text[port["span"]["start"] : port["span"]["end"]]
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_every_prefix_of_a_program_is_drawn(path):
+    text = path.read_text()
+    program = Editing("", path)
+    for end in range(0, len(text), 13):
+        program.type(text[:end])
+        assert isinstance(program.graph["nodes"], list)
+
+
+def test_a_program_with_errors_is_drawn_and_the_error_is_at_its_node():
+    wrong = Editing(HEAT.replace("step(u) -> v", "step(w) -> v"))
+    graph = wrong.graph
+    assert not graph["correct"]
+    assert graph["parsed"]
+    assert len(graph["nodes"]) == len(Editing(HEAT).graph["nodes"])
+    number = wrong.node("step")["diagnostics"][0]
+    assert graph["diagnostics"][number]["message"] == "unknown name `w`"
+    assert graph["diagnostics"][number]["node"] == wrong.node("step")["id"]
+
+
+def test_a_text_that_cannot_be_read_is_drawn_as_far_as_it_can():
+    broken = Editing(HEAT.replace("swap(u, v)", "swap(u, }"))
+    assert not broken.graph["parsed"]
+    assert {"init", "step", "exchange"} <= {node["label"] for node in broken.graph["nodes"]}
+
+
+def test_ids_stay_where_nothing_changed():
+    heat = Editing(HEAT)
+    before = {node["label"]: node["id"] for node in heat.graph["nodes"]}
+    frames = {frame["label"]: frame["id"] for frame in heat.graph["frames"]}
+    heat.type(HEAT.replace("  PARALLEL over P { thread_B", "  let x = 1\n  PARALLEL over P { thread_B"))
+    after = {node["label"]: node["id"] for node in heat.graph["nodes"]}
+    assert {label: id for label, id in after.items() if label != "x"} == before
+    assert after["x"] not in before.values()
+    assert {frame["label"]: frame["id"] for frame in heat.graph["frames"]} == frames
+    heat.do({"op": "rename", "at": heat.text.index("residual"), "to": "rest"})
+    assert {node["id"] for node in heat.graph["nodes"]} == set(after.values())
+
+
+def test_offsets_are_those_of_the_browser():
+    """JavaScript counts a character beyond the basic plane as two."""
+    text = HEAT.replace("coven 1\n", "coven 1\n// 𝄞 music\n")
+    heat = Editing(text)
+    label = heat.node("init")
+    start = label["span"]["start"]
+    shown = text.encode("utf-16-le")[2 * start :].decode("utf-16-le")
+    assert shown.startswith("thread_B init()")

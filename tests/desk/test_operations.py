@@ -1,0 +1,299 @@
+"""Operations on the graph: each is the smallest edit of the text, and the text then draws that graph."""
+
+import re
+
+import pytest
+
+from pse.errors import UsageError
+from pse.language import format_program
+
+from .editing import PROGRAMS, Editing, edited, inverse
+
+HEAT = (PROGRAMS / "heat.coven").read_text()
+NBODY = (PROGRAMS / "nbody.coven").read_text()
+ALL = sorted(PROGRAMS.glob("*.coven"))
+
+
+def words(text):
+    return re.findall(r"\w+|\s+|[^\w\s]", text)
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_moving_a_call_to_another_thread_changes_exactly_one_word(path):
+    text = path.read_text()
+    for node in [n for n in Editing(text, path).graph["nodes"] if n["labelled"]]:
+        program = Editing(text, path)
+        program.do({"op": "thread", "node": node["id"], "thread": "thread_Z"})
+        before, after = words(text), words(program.text)
+        assert len(before) == len(after)
+        changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+        assert changed == [(node["thread"], "thread_Z")]
+
+
+def changed(operation, text=HEAT, **node):
+    """Carry an operation out on a node or a frame by its label; give the lines that are new."""
+    program = Editing(text)
+    for name, label in node.items():
+        found = program.node(label)["id"] if name == "node" else program.frame(label)["id"]
+        operation = operation | {name: found}
+    edits = program.do(operation)
+    assert edited(program.text, inverse(text, edits)) == text
+    before = text.split("\n")
+    return [line for line in program.text.split("\n") if line not in before]
+
+
+@pytest.mark.parametrize(
+    ("operation", "node", "expected"),
+    [
+        ({"op": "thread", "thread": None}, {"node": "gather"}, ["  gather(u) -> field @ root"]),
+        ({"op": "thread", "thread": "thread_B"}, {"node": "swap"}, ["    thread_B swap(u, v)"]),
+        (
+            {"op": "argument", "port": "a", "value": "v"},
+            {"node": "gather"},
+            ["  thread_A gather(v) -> field @ root"],
+        ),
+        (
+            {"op": "argument", "port": "periodic", "value": "0"},
+            {"node": "exchange"},
+            ["      thread_C exchange(u, periodic = 0)"],
+        ),
+        (
+            {"op": "output", "port": "b", "name": "whole"},
+            {"node": "gather"},
+            ["  thread_A gather(u) -> whole @ root"],
+        ),
+        (
+            {"op": "distribution", "port": "b", "distribution": None},
+            {"node": "gather"},
+            ["  thread_A gather(u) -> field"],
+        ),
+        (
+            {"op": "distribution", "port": "b", "distribution": "replicated"},
+            {"node": "gather"},
+            ["  thread_A gather(u) -> field @ replicated"],
+        ),
+        (
+            {"op": "reduce", "port": "residual", "operation": "sum", "target": "residual"},
+            {"node": "step"},
+            ["      thread_B step(u) -> v, r reduce residual(sum)"],
+        ),
+        (
+            {"op": "reduce", "port": "residual", "operation": None},
+            {"node": "step"},
+            ["      thread_B step(u) -> v, r"],
+        ),
+        (
+            {"op": "value", "field": "value", "text": "1.0"},
+            {"node": "residual"},
+            ["  var f64 residual = 1.0"],
+        ),
+        ({"op": "value", "field": "value", "text": None}, {"node": "residual"}, ["  var f64 residual"]),
+        (
+            {"op": "distribution", "distribution": "block(0)"},
+            {"node": "u"},
+            ["  var f64[NX, NY] @ block(0) u"],
+        ),
+        ({"op": "distribution", "distribution": None}, {"node": "u"}, ["  var f64[NX, NY] u"]),
+        (
+            {"op": "loop", "field": "limit", "value": "500"},
+            {"frame": "while"},
+            ["  while residual > tol max 500 {"],
+        ),
+        (
+            {"op": "loop", "field": "partition", "value": None},
+            {"frame": "parallel"},
+            ["  PARALLEL { thread_B init() -> u }"],
+        ),
+        ({"op": "parameter", "name": "NX", "field": "default", "value": "64"}, {}, ["param i64 NX = 64"]),
+        (
+            {"op": "parameter", "name": "NX", "field": "where", "value": "NX > 2"},
+            {},
+            ["param i64 NX = 1024 where NX > 2"],
+        ),
+        ({"op": "parameter", "name": "tol", "field": "where", "value": None}, {}, ["param f64 tol = 1e-6"]),
+        ({"op": "partition", "name": "P", "field": "grid", "value": None}, {}, ["partition P = 4 * procs"]),
+        ({"op": "option", "name": "queue_depth", "value": "4"}, {}, ["options { queue_depth = 4 }"]),
+        (
+            {"op": "add-parameter", "type": "i64", "name": "steps", "default": "10", "where": "steps > 0"},
+            {},
+            ["param i64 steps = 10 where steps > 0"],
+        ),
+        ({"op": "add-partition", "name": "Q", "count": "procs"}, {}, ["partition Q = procs"]),
+        ({"op": "remove", "kind": "parameter", "name": "tol"}, {}, []),
+    ],
+)
+def test_an_operation_changes_its_line_alone(operation, node, expected):
+    assert changed(operation, **node) == expected
+
+
+def test_a_call_is_inserted_with_its_import_and_its_arguments():
+    heat = Editing(HEAT)
+    heat.do(
+        {
+            "op": "insert",
+            "module": {"file": "gravity.c", "name": "kick"},
+            "thread": "thread_B",
+            "frame": heat.frame("program")["id"],
+            "after": heat.node("gather")["id"],
+            "arguments": {"dt": "tol"},
+        }
+    )
+    assert 'import "gravity.c" { kick }\n' in heat.text
+    inserted = heat.text.split("\n")[heat.node("kick")["line"] - 1]
+    assert re.fullmatch(r"  thread_B kick\(\w+, \w+, tol\)", inserted)
+    assert heat.text.replace('import "gravity.c" { kick }\n', "").replace(inserted + "\n", "") == HEAT
+
+
+def test_a_known_import_gets_one_more_name():
+    text = HEAT.replace("{ init, step }", "{ init }")
+    heat = Editing(text)
+    parallel = heat.frame("parallel")["id"]
+    heat.do({"op": "insert", "module": {"file": "heat.c", "name": "step"}, "frame": parallel, "after": None})
+    assert 'import "heat.c" { init, step }\n' in heat.text
+
+
+@pytest.mark.parametrize(
+    ("frame", "after", "line"),
+    [
+        ("while", None, "    let x = 1"),
+        ("while", "swap", "    let x = 1"),
+        ("program", "save", "  let x = 1"),
+        ("parallel", "init", "  PARALLEL over P { thread_B init() -> u  let x = 1 }"),
+        ("parallel", None, "  PARALLEL over P { let x = 1 thread_B init() -> u }"),
+    ],
+)
+def test_a_statement_is_put_on_a_line_like_its_neighbours(frame, after, line):
+    heat = Editing(HEAT)
+    place = heat.node(after)["id"] if after else None
+    heat.do({"op": "statement", "text": "let x=1", "frame": heat.frame(frame)["id"], "after": place})
+    assert line in heat.text.split("\n") or line.replace("1 thread", "1  thread") in heat.text.split("\n")
+    assert heat.graph["parsed"]
+
+
+def test_a_comment_stays_with_its_statement_when_that_moves():
+    nbody = Editing(NBODY)
+    segment, shift = nbody.frame("parallel"), nbody.node("shift")
+    nbody.do(
+        {"op": "move", "items": [shift["id"]], "frame": segment["id"], "after": nbody.node("forces")["id"]}
+    )
+    assert nbody.graph["parsed"]
+    assert "// overlaps the forces of this hop" in nbody.text
+    labels = [node["label"] for node in nbody.graph["nodes"] if node["frame"] == segment["id"]]
+    assert labels == ["forces", "shift"]
+
+
+def test_statements_are_wrapped_in_a_block_and_grouped_into_a_segment():
+    heat = Editing(HEAT)
+    items = [heat.node("gather")["id"], heat.node("save")["id"]]
+    heat.do({"op": "wrap", "items": items, "head": "if NX > 2"})
+    assert heat.text.endswith(
+        "  if NX > 2 {\n    thread_A gather(u) -> field @ root\n"
+        '    thread_A save("heat.npy", field)\n  }\n}\n'
+    )
+    assert heat.errors == []
+    fft = Editing((PROGRAMS / "fft2d.coven").read_text())
+    scatter = fft.node("scatter")["id"]
+    fft.do({"op": "group", "items": [scatter], "name": "spread"})
+    assert "segment spread(" in fft.text
+    assert fft.errors == []
+
+
+def test_deleting_and_copying():
+    heat = Editing(HEAT)
+    heat.do({"op": "delete", "items": [heat.node("save")["id"], heat.frame("while")["id"]]})
+    assert heat.text == HEAT[: HEAT.index("  while")] + HEAT[HEAT.index("  thread_A gather") :].replace(
+        '  thread_A save("heat.npy", field)\n', ""
+    )
+    heat = Editing(HEAT)
+    parallel = heat.frame("parallel", 1)
+    heat.do(
+        {"op": "copy", "items": [parallel["id"]], "frame": heat.frame("while")["id"], "after": parallel["id"]}
+    )
+    assert heat.text.count("    PARALLEL over P {\n      thread_C exchange(u)\n") == 2
+
+
+def test_connecting_passes_the_tag_and_is_refused_with_the_checkers_words():
+    heat = Editing(HEAT.replace('save("heat.npy", field)', 'save("heat.npy", tol)'))
+    start = {"id": heat.node("gather")["id"], "port": "b"}
+    heat.do({"op": "connect", "from": start, "to": {"id": heat.node("save")["id"], "port": "a"}})
+    assert heat.text == HEAT
+    residual = {"id": heat.node("residual")["id"], "port": "residual"}
+    with pytest.raises(UsageError, match="residual"):
+        heat.do({"op": "connect", "from": residual, "to": {"id": heat.node("step")["id"], "port": "u"}})
+    assert heat.text == HEAT
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ({"op": "argument", "port": "a", "value": "u +"}, "expected an expression"),
+        ({"op": "argument", "port": "z", "value": "u"}, "`gather` has no port z"),
+        ({"op": "thread", "thread": "my thread"}, "my thread"),
+        ({"op": "output", "port": "b", "name": "for"}, "for"),
+        ({"op": "argument", "port": "a", "value": 3}, "value of `argument` is not a text"),
+        ({"op": "conjure"}, "there is no operation conjure"),
+    ],
+)
+def test_what_makes_no_program_is_refused_and_nothing_changes(operation, message):
+    heat = Editing(HEAT)
+    with pytest.raises(UsageError) as refused:
+        heat.do(operation | {"node": heat.node("gather")["id"]})
+    assert message in refused.value.message
+    assert refused.value.help
+    assert heat.text == HEAT
+
+
+def test_the_heat_program_is_built_from_an_empty_file_by_operations_only():
+    """As the palette, the forms and the ports of the page do it; the text is that of programs/heat.coven."""
+    heat = Editing("", PROGRAMS / "heat.coven")
+    heat.do({"op": "program", "name": "heat"})
+    for name, kind, default, where in (
+        ("NX", "i64", "1024", None),
+        ("NY", "i64", "1024", None),
+        ("tol", "f64", "1e-6", "tol > 0"),
+    ):
+        heat.do({"op": "add-parameter", "type": kind, "name": name, "default": default, "where": where})
+    heat.do({"op": "add-partition", "name": "P", "count": "4 * procs", "grid": "2 * procs, 2"})
+    program = heat.frame("program")["id"]
+    after = None
+    for text in (
+        "var f64[NX, NY] @ block(0, 1) halo(1) u",
+        "var f64[NX, NY] @ block(0, 1) halo(1) v",
+        "var f64 residual = 1e30",
+    ):
+        heat.do({"op": "statement", "frame": program, "after": after, "text": text})
+        after = heat.graph["nodes"][-1]["id"]
+    heat.do({"op": "statement", "frame": program, "after": after, "text": "PARALLEL over P { }"})
+    first = heat.frame("parallel")["id"]
+    heat.do(_insert(heat, "heat.c", "init", first, None, "thread_B", outputs={"u": "u"}))
+    heat.do(
+        {"op": "statement", "frame": program, "after": first, "text": "while residual > tol max 100000 { }"}
+    )
+    loop = heat.frame("while")["id"]
+    heat.do({"op": "statement", "frame": loop, "after": None, "text": "PARALLEL over P { }"})
+    second = heat.frame("parallel", 1)["id"]
+    heat.do(_insert(heat, None, "exchange", second, None, "thread_C", arguments={"a": "u"}))
+    exchange = heat.node("exchange")["id"]
+    outputs = {"v": "v", "residual": "r"}
+    heat.do(_insert(heat, "heat.c", "step", second, exchange, "thread_B", {"u": "u"}, outputs))
+    step = heat.node("step")["id"]
+    heat.do({"op": "reduce", "node": step, "port": "residual", "target": "residual", "operation": "max"})
+    heat.do(_insert(heat, None, "swap", loop, second, None, arguments={"a": "u", "b": "v"}))
+    heat.do(_insert(heat, None, "gather", program, loop, "thread_A", {"a": "u"}, {"b": "field"}))
+    gather = heat.node("gather")["id"]
+    heat.do({"op": "distribution", "node": gather, "port": "b", "distribution": "root"})
+    heat.do(_insert(heat, None, "save", program, gather, "thread_A", {"file": '"heat.npy"', "a": "field"}))
+    assert heat.errors == []
+    assert heat.text == format_program(heat.text, "heat.coven")
+    assert (
+        format_program(
+            heat.text.replace("P {\n    thread_B init() -> u\n  }", "P { thread_B init() -> u }"), ""
+        )
+        == HEAT
+    )
+
+
+def _insert(editing, file, name, frame, after, thread, arguments=None, outputs=None):
+    module = {"file": file, "name": name} if file else {"std": name}
+    place = {"frame": frame, "after": after, "thread": thread}
+    return {"op": "insert", "module": module, **place, "arguments": arguments or {}, "outputs": outputs or {}}

@@ -1,0 +1,142 @@
+"""Runs as the page starts, watches, keeps and compares them."""
+
+import json
+
+import pytest
+
+QUICK = {"program": "heat.coven", "processors": 1, "parameters": {"NX": "64", "NY": "64", "tol": "1e-2"}}
+LONG = QUICK | {"parameters": {"NX": "256", "NY": "256", "tol": "1e-30"}}
+
+
+class Listener:
+    """What a page is told of runs."""
+
+    def __init__(self, socket):
+        self.socket, self.events = socket, []
+
+    def until(self, wanted):
+        """Wait for an event; gives it."""
+        while True:
+            event = json.loads(self.socket.recv(120))
+            self.events.append(event)
+            if wanted(event):
+                return event
+
+    def ended(self, id):
+        ends = ("done", "failed", "stopped")
+        return self.until(
+            lambda e: e["type"] == "run" and e["run"]["id"] == id and e["run"]["state"] in ends
+        )["run"]
+
+
+@pytest.fixture
+def page(desk):
+    with desk.socket("/events") as socket:
+        yield Listener(socket)
+
+
+def test_a_run_shows_how_it_stands_and_is_kept_with_its_report_and_trace(desk, page):
+    run = desk.api("/runs", "POST", QUICK | {"trace": True}, 201)["run"]
+    ended = page.ended(run["id"])
+    assert ended["state"] == "done", ended
+    overviews = [e["overview"] for e in page.events if e["type"] == "overview"]
+    assert {(site["line"], site["thread"]) for site in overviews[-1]["sites"]} >= {
+        (15, "thread_B"),
+        (14, "thread_C"),
+    }
+    assert desk.api("/runs")["runs"][0] == ended
+    details = desk.api(f"/runs/{run['id']}")
+    assert details["report"]["ranks"] == 3
+    assert "step" in details["report"]["text"]
+    assert details["program"] == (desk.folder / "heat.coven").read_text()
+    sites = desk.api(f"/runs/{run['id']}/sites")
+    step = next(site for site in sites["sites"] if site["label"] == "step")
+    assert (step["line"], step["column"], step["thread"]) == (15, 7, "thread_B")
+    assert step["calls"] > 0
+    assert sum(row["share"] for row in sites["critical"]) <= 1
+    advice = desk.api(f"/runs/{run['id']}/advice", "POST")
+    assert advice["text"]
+    (desk.folder / "heat.npy").unlink()
+
+
+def test_two_runs_are_compared(desk, page):
+    ids = []
+    for nx in ("32", "64"):
+        asked = QUICK | {"parameters": QUICK["parameters"] | {"NX": nx}}
+        ids.append(desk.api("/runs", "POST", asked, 201)["run"]["id"])
+        page.ended(ids[-1])
+    compared = desk.api(f"/compare?left={ids[0]}&right={ids[1]}")
+    assert compared["differences"] == [{"what": "parameter NX", "left": "32", "right": "64"}]
+    assert {"run time", "thread_B step"} <= {row["what"] for row in compared["rows"]}
+
+
+def test_a_page_that_goes_away_leaves_the_run_going_and_finds_it_again(desk):
+    with desk.socket("/events") as socket:
+        first = Listener(socket)
+        run = desk.api("/runs", "POST", LONG, 201)["run"]
+        first.until(lambda event: event["type"] == "overview")
+    with desk.socket("/events") as socket:
+        second = Listener(socket)
+        assert second.until(lambda event: event["type"] == "run")["run"]["state"] == "running"
+        second.until(lambda event: event["type"] == "overview")
+        assert desk.ask(f"/api/runs/{run['id']}", "DELETE").status == 409
+        desk.api(f"/runs/{run['id']}/stop", "POST")
+        ended = second.ended(run["id"])
+    assert (ended["state"], ended["error"]) == ("stopped", None)
+    assert desk.ask(f"/api/runs/{run['id']}", "DELETE").status == 204
+    assert desk.ask(f"/api/runs/{run['id']}").status == 404
+
+
+def test_a_run_that_dies_says_why(desk, page):
+    (desk.folder / "dies.py").write_text(
+        "#@ coven module die(in i64 n)\ndef die(n):\n"
+        "    print('last words')\n    raise ValueError('no more')\n"
+    )
+    (desk.folder / "dies.coven").write_text(
+        'coven 1\nimport "dies.py" { die }\nprogram dies {\n  die(1)\n}\n'
+    )
+    run = desk.api("/runs", "POST", {"program": "dies.coven"}, 201)["run"]
+    ended = page.ended(run["id"])
+    assert ended["state"] == "failed"
+    assert "no more" in ended["error"]["message"]
+    assert "dies.coven:4" in ended["error"]["message"]
+    console = desk.api(f"/runs/{run['id']}/console")
+    assert console["text"].startswith("last words")
+    assert desk.api(f"/runs/{run['id']}/console?from=5")["text"] == console["text"][5:]
+    told = "".join(e["text"] for e in page.events if e["type"] == "console")
+    assert told == console["text"]
+
+
+def test_a_program_that_is_wrong_does_not_run_and_says_where(desk):
+    (desk.folder / "wrong.coven").write_text("coven 1\nprogram wrong {\n  print(y)\n}\n")
+    error = desk.api("/runs", "POST", {"program": "wrong.coven"}, 422)["error"]
+    assert error["message"] == "the program is wrong: 1 error"
+    (diagnostic,) = error["diagnostics"]
+    assert (diagnostic["path"], diagnostic["line"], diagnostic["code"]) == ("wrong.coven", 3, "E0201")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"parameters": {"NX": "many"}}, "NX"),
+        ({"parameters": {"QQ": "1"}}, "QQ"),
+        ({"options": {"queue_depth": "-1"}}, "queue_depth"),
+        ({"processors": 0}, "processors"),
+        ({"cluster": "nowhere"}, "nowhere"),
+        ({"program": "missing.coven"}, "missing.coven"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_words(desk, asked, words):
+    answer = desk.ask("/api/runs", "POST", QUICK | asked)
+    assert answer.status in (400, 422)
+    error = answer.json["error"]
+    assert words in json.dumps(error)
+    assert "Traceback" not in answer.body.decode()
+
+
+def test_a_file_that_changes_on_disk_is_told(desk, page):
+    (desk.folder / "watched.coven").write_text("coven 1\n")
+    read = desk.api("/file?path=watched.coven")
+    (desk.folder / "watched.coven").write_text("coven 1\n// more\n")
+    told = page.until(lambda event: event["type"] == "file" and event["path"] == "watched.coven")
+    assert told["revision"] not in (None, read["revision"])

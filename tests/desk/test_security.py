@@ -1,0 +1,132 @@
+"""Who is kept out: each attack as a browser, or a script, would make it."""
+
+import json
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+FOREIGN = "http://evil.example"
+
+
+def test_the_token_of_the_address_becomes_a_cookie_that_other_sites_cannot_use(desk):
+    answer = desk.ask(f"/?token={desk.token}", Cookie=None, Origin=None)
+    assert (answer.status, answer.headers["Location"]) == (303, "/")
+    cookie = answer.headers["Set-Cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+@pytest.mark.parametrize("path", ["/", "/api/files", "/api/file?path=heat.coven", "/assets/desk.js"])
+@pytest.mark.parametrize("cookie", [None, "pse-desk=1", "x"])
+def test_without_the_cookie_everything_is_refused(desk, path, cookie):
+    answer = desk.ask(path, Cookie=cookie, Origin=None)
+    assert answer.status == 401
+    assert b"open the address that `pse desk` printed" in answer.body
+
+
+def test_a_wrong_token_is_refused(desk):
+    assert desk.ask("/?token=guess", Cookie=None, Origin=None).status == 401
+
+
+def test_another_host_name_is_refused_though_the_cookie_is_right(desk):
+    """DNS rebinding: a name of the attacker's that leads to this address."""
+    port = desk.host.rpartition(":")[2]
+    answer = desk.ask("/api/files", Host=f"evil.example:{port}", Origin=None)
+    assert answer.status == 403
+    assert desk.ask("/api/files", Host="localhost:9999", Origin=None).status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
+def test_a_request_of_another_site_is_refused_though_the_cookie_is_right(desk, method):
+    assert desk.ask("/api/runs", method, Origin=FOREIGN).status == 403
+
+
+def test_what_changes_something_needs_an_origin(desk):
+    assert desk.ask("/api/runs", "POST", {}, Origin=None).status == 403
+
+
+@pytest.mark.parametrize("path", ["/lsp", "/events"])
+@pytest.mark.parametrize("how", [{"origin": FOREIGN}, {"origin": None}, {"additional_headers": {}}])
+def test_a_websocket_of_another_site_or_without_the_cookie_is_refused(desk, path, how):
+    with pytest.raises(InvalidStatus) as refused, desk.socket(path, **how):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+OUTSIDE = ["../secret.txt", "/etc/passwd", "link.txt", "folder/secret.txt", "a/../../secret.txt", "", "x\0y"]
+
+
+@pytest.fixture
+def links(programs):
+    """Put a secret beside the directory, and links to it into the directory."""
+    secret = programs.parent / "secret.txt"
+    secret.write_text("secret")
+    for name, target in (("link.txt", secret), ("folder", programs.parent)):
+        if not (programs / name).is_symlink():
+            (programs / name).symlink_to(target)
+    yield secret
+    (programs / "link.txt").unlink()
+    (programs / "folder").unlink()
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_no_path_leads_out_of_the_directory(desk, links, path):
+    from urllib.parse import quote
+
+    read = desk.ask(f"/api/file?path={quote(path)}")
+    assert read.status in (400, 403)
+    assert b"secret" not in read.body or path.encode() in read.body
+    written = desk.ask("/api/file", "PUT", {"path": path, "text": "mine", "revision": None})
+    assert written.status in (400, 403)
+    run = desk.ask("/api/runs", "POST", {"program": path})
+    assert run.status in (400, 403)
+    assert links.read_text() == "secret"
+
+
+def test_links_out_of_the_directory_are_not_listed(desk, links):
+    paths = [file["path"] for file in desk.api("/files")["files"]]
+    assert "heat.coven" in paths
+    assert not {"link.txt", "folder/secret.txt"} & set(paths)
+
+
+@pytest.mark.parametrize(
+    "path", ["/assets/../../pyproject.toml", "/../model/_text.py", "/%2e%2e/__init__.py"]
+)
+def test_no_file_beside_the_page_is_served(desk, path):
+    assert desk.ask(path).status in (400, 404)
+
+
+def test_the_language_server_reads_no_file_outside(desk, language):
+    document = {"textDocument": {"uri": "file:///etc/passwd"}, "position": {"line": 0, "character": 1}}
+    answer = language.request("textDocument/hover", document)
+    assert "is outside the opened directory" in answer["error"]["message"]
+    opened = {"uri": "file:///etc/passwd", "languageId": "coven", "version": 0, "text": "coven 1"}
+    language.notify("textDocument/didOpen", {"textDocument": opened})
+    answer = language.request("coven/graph", {"uri": "file:///etc/passwd"})
+    assert "is outside" in answer["error"]["message"]
+
+
+def test_a_page_cannot_end_the_server(desk):
+    with desk.socket("/lsp") as socket:
+        for frame in ("{", "[]", '"x"', json.dumps({"jsonrpc": "2.0", "method": "exit"})):
+            socket.send(frame)
+        list(socket)
+    assert desk.api("/session")["program"] is None
+
+
+@pytest.mark.parametrize("path", ["/", "/api/session", "/nothing"])
+def test_every_answer_has_a_policy_that_forbids_inline_scripts_and_other_hosts(desk, path):
+    headers = desk.ask(path).headers
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == "'self'"
+    assert policy["connect-src"] == "'self'"
+    assert policy["frame-ancestors"] == "'none'"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_a_form_of_another_site_has_no_json(desk):
+    """A form can't send JSON; its text is refused even from the page itself."""
+    answer = desk.ask("/api/runs", "POST", {"program": "heat.coven"}, Content_Type="text/plain")
+    assert answer.status == 415
