@@ -12,6 +12,7 @@ from pse.cli._group import FiniteRange
 from pse.cli._options import selection
 from pse.cli.completion import directories, files
 from pse.errors import UsageError
+from pse.text import nearest_word
 from pse.trace import Selection, Trace
 from pse.views import OVERLAYS, find_view
 from pse.views.core import choose_format
@@ -25,7 +26,24 @@ _LIST = "\b\nViews:\n" + "\n".join(
 )
 
 
-@click.command("view", epilog=_LIST)
+class _Command(click.Command):
+    """A command that says where views are named, if one stands behind the directory."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line."""
+        given = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError:
+            read, extra, _ = self.make_parser(ctx).parse_args(given)
+            if view := nearest_word(extra[0], views.VIEWS) if extra else None:
+                words = f"{read['directory']} --view {view} -o {read.get('output') or f'{view}.png'}"
+                message = f"{extra[0]} is one word too many: an option names the views"
+                raise UsageError(message, help=f"did you mean:  {ctx.command_path} {words}") from None
+            raise
+
+
+@click.command("view", cls=_Command, epilog=_LIST)
 @click.argument("directory", metavar="DIR", shell_complete=directories)
 @click.option(
     "--view", "names", metavar="VIEW", multiple=True, help="What to draw; may be repeated.  [gantt]"

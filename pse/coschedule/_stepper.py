@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pse._abi.coschedule import STEPPER, DescriptorKind
+from pse._executable import require_executable
 from pse.coschedule._layer_observation import Layer, Listener, Match, Operation, State, layers_of, waiting_for
 from pse.errors import UsageError
 from pse.runtime.supervise import Backoff
@@ -123,6 +124,7 @@ class Stepper:
         for layer in self._layers:
             layer.hold()
         if command:
+            require_executable(command[0])
             self._listener = Listener()
             self._start(command)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pse._abi.environment import TOOLS_PATH_VARIABLE, TOOLS_VARIABLE
 from pse._cache import code_directory
+from pse._executable import require_executable
 from pse.errors import UsageError, system_help
 from pse.files import draft_file
 from pse.records import dataclass
@@ -316,6 +317,7 @@ def execute(command: Sequence[str], variables: dict[str, str]) -> None:
     --------
     >>> execute(["./solver"], environment("tools.conf", find_mpi()))  # doctest: +SKIP
     """
+    require_executable(command[0])
     try:
         os.execvpe(command[0], list(command), os.environ | variables)
     except OSError as error:

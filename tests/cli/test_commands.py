@@ -68,6 +68,25 @@ def test_what_a_command_line_lacks_is_named_with_its_purpose(arguments, said):
     assert f"Error: `pse {command}` {said}" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("run1", "memory"), "pse view run1 --view memory -o memory.png"),
+        (("run1", "memroy", "-o", "m.svg"), "pse view run1 --view memory -o m.svg"),
+    ],
+)
+def test_a_view_behind_the_directory_leads_to_its_option(arguments, meant):
+    result = CliRunner().invoke(main, ("view", *arguments), prog_name="pse")
+    assert result.exit_code == 2
+    message = f"error: {arguments[1]} is one word too many: an option names the views"
+    assert result.stderr == f"{message}\nhelp: did you mean:  {meant}\n"
+
+
+def test_what_is_no_view_behind_the_directory_is_unexpected():
+    result = CliRunner().invoke(main, ("view", "run1", "run2", "-o", "a.png"), prog_name="pse")
+    assert (result.exit_code, "Got unexpected extra argument (run2)" in result.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_for_the_shell_that_is_named_or_in_use(shell):
     named = run("completion", shell)

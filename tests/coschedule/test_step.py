@@ -214,7 +214,7 @@ def test_what_a_tool_takes_over_is_stepped(pse):
     [
         ([], "error: a command or the process of a running job is needed\nhelp: for example"),
         (["--attach", "1", "program"], "error: both are given, a command and the process of a running job"),
-        (["no-such-program"], "error: no-such-program can't be started: No such file"),
+        (["no-such-program"], "error: no-such-program can't be started: there is no such program, here or"),
         (["--attach", "999999999"], "error: process 999999999 has no coscheduled ranks\nhelp: give the"),
     ],
 )

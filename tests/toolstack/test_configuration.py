@@ -368,6 +368,28 @@ def test_what_tools_lack_that_have_names_only_is_said_once_with_their_option(pse
     assert done.err.startswith("error: --tools profile,nope: tool `nope`: there is no tool `nope`")
 
 
+@pytest.mark.parametrize("ranks", [(), ("-n", "2")])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("t.py", "it is a source file of Python\nhelp: let Python run it:  python t.py\n"),
+        ("./run.py", "it is a source file of Python\nhelp: let Python run it:  python ./run.py\n"),
+        ("./a.out", "the file is not executable\nhelp: make it so:  chmod +x ./a.out\n"),
+        ("./made", "it is a directory\nhelp: give the path of the program in it\n"),
+        ("nope", "there is no such program, here or on PATH\nhelp: give its path, or a name on PATH\n"),
+    ],
+)
+def test_a_command_that_can_not_be_executed_is_refused_before_anything_starts(
+    pse, tmp_path, ranks, name, why
+):
+    for file in ("t.py", "run.py", "a.out"):
+        (tmp_path / file).write_text("print(1)\n")
+    (tmp_path / "run.py").chmod(0o755)  # Without a line that names an interpreter, a shell would read it.
+    (tmp_path / "made").mkdir()
+    done = pse("tools", "run", "--tools", "profile", *ranks, name, cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (2, "", f"error: {name} can't be started: {why}")
+
+
 @pytest.mark.mpi
 def test_a_coven_program_runs_under_tools(pse, tool, tmp_path):
     (tmp_path / "conf").write_text(f"module {tool('says', SAYS)}\n")

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from pse._executable import require_executable
 from pse.errors import RunError, UsageError
 from pse.records import dataclass
 from pse.runtime.supervise._processes import die_with_parent
@@ -68,9 +69,13 @@ class Mpiexec:
     def die_with_starter(self) -> None:
         """Have the kernel end it when its starter dies (to be called in the child, before exec).
 
-        Killed, Open MPI's could neither end its ranks nor remove its files.
+        Killed, Open MPI's could neither end its ranks nor remove its files.  The kernel sends it the signal
+        for each thread of the starter that dies.  At the second it writes that it ends already, and ends at
+        once where nobody could read that: so it keeps a reader itself.
         """
         die_with_parent(signal.SIGKILL if self.hydra else signal.SIGTERM)
+        if not self.hydra:
+            os.dup2(os.open("/proc/self/fd/2", os.O_RDWR | os.O_NONBLOCK), 2)
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,7 @@ def command_on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
     ranks : int
         How many processes it is to start.
     words : sequence of str
-        The command.
+        The command; options of mpiexec may come first.
 
     Returns
     -------
@@ -179,12 +184,16 @@ def command_on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
     ------
     RunError
         If there is no mpiexec.
+    UsageError
+        If the program can't be executed, which mpiexec would say for each rank.
 
     Examples
     --------
-    >>> command_on_ranks(2, ["./a.out"])[1:]
-    ('-n', '2', './a.out')
+    >>> command_on_ranks(2, ["python", "ring.py"])[1:]
+    ('-n', '2', 'python', 'ring.py')
     """
+    if not words[0].startswith("-"):
+        require_executable(words[0])
     return (find_mpiexec().path, "-n", str(ranks), *words)
 
 
