@@ -209,10 +209,9 @@ def walk_back(
     """
     rank_of, begin_of = _numbers_of(ranks), _numbers_of(begins)
     times, before = ([_numbers_of(column) for column in columns] for columns in zip(*causes, strict=True))
-    path, left = (
-        list[tuple[int, float, int]](),
-        set[int](),
-    )  # Blocks that it left now: no circle without time.
+    path: list[tuple[int, float, int]] = []
+    left: set[int] = set()  # Blocks that it left now: no circle without time.
+    after: float
     while place >= 0:
         latest = now if place not in left else np.nextafter(now, -np.inf)
         usable = (n for n in range(len(causes)) if before[n][place] >= 0 and times[n][place] <= latest)
@@ -231,4 +230,4 @@ def walk_back(
 
 def _numbers_of(column: Array) -> memoryview:
     """A column, of which an item is a number of Python's."""
-    return memoryview(np.ascontiguousarray(column))
+    return np.ascontiguousarray(column).data

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pse.advise import Advice, AdviceError, WhatIf, advise
 from pse.bench._environments import Place, nodes, share_of
@@ -117,8 +118,12 @@ def _read(path: Path | None) -> Iterator[Draw]:
         with path.open("a+", encoding="utf-8") as file:
             file.seek(0)
             lines = file.read().splitlines()
-        for values in map(json.loads, lines):
-            yield Draw(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
+        for line in lines:
+            values: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in json.loads(line).items()
+            }
+            yield Draw(**values)
     except OSError as error:
         message = f"samples can't be kept in {path}: {error.strerror}"
         raise UsageError(message, help=system_help(error, path)) from error
