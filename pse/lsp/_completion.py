@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
-from pse.language.check import ModuleReference
+from pse.language.check import PROCS, REDUCTIONS, ModuleReference
+from pse.language.syntax import BUILTINS
 from pse.language.types import LANGUAGES, OPTIONS, Element, Signature, render_signature, render_type
 from pse.lsp._analysis import Analysis, Lines, OpenFiles
 from pse.lsp._calls import OpenCall, is_comment, open_call, tokens_before
 from pse.lsp._hover import describe, parameter_text
-from pse.lsp._symbols import PROCS, Symbol
+from pse.lsp._symbols import Symbol
 from pse.modules import module_comment
 
 Kind = types.CompletionItemKind
@@ -38,9 +39,8 @@ DISTRIBUTIONS = {
     "cyclic": "cyclic(${1:0})",
     "block_cyclic": "block_cyclic(${1:0}, ${2:64})",
 }
-FUNCTIONS = ("min", "max", "abs", "sqrt", "floor", "ceil", "log2", "i64", "f64")
-REDUCTIONS = ("sum", "prod", "min", "max", "all", "any")
-_BEFORE_VALUES = {*("=+-*/%<>"), *("in", "..", "if", "while", "max", "inflight", "and", "or")}
+_BEFORE_VALUES = {*"=+-*/%<>", "in", "..", "if", "while", "max", "inflight", "and", "or"}
+"""Behind these words stands an expression."""
 BLOCKS = {
     "for": "for ${1:k} in ${2:0} .. ${3:N} {\n  $0\n}",
     "for inflight": "for ${1:k} in ${2:0} .. ${3:N} inflight ${4:2} {\n  $0\n}",
@@ -167,26 +167,9 @@ def _statement(
 ) -> Iterator[types.CompletionItem]:
     """Offer what begins a statement, or continues an expression."""
     last = before[-1] if before else ""
-    if last in (
-        "=",
-        "+",
-        "-",
-        "*",
-        "/",
-        "%",
-        "<",
-        ">",
-        "in",
-        "..",
-        "if",
-        "while",
-        "max",
-        "inflight",
-        "and",
-        "or",
-    ):
+    if last in _BEFORE_VALUES:
         yield from _values(analysis, place)
-        yield from (_item(name, Kind.Function) for name in FUNCTIONS)
+        yield from (_item(name, Kind.Function) for name in BUILTINS)
         return
     labels = analysis.symbols.of_kind("thread")
     if last not in {label.name for label in labels}:

@@ -7,11 +7,11 @@ import re
 from lsprotocol import types
 
 from pse.language import render_expression
-from pse.language.check import ModuleReference, Tag
+from pse.language.check import PROCS, ModuleReference, Tag
 from pse.language.syntax import ast as sx
 from pse.language.types import DIRECTIVE_MARKS, OPTIONS, render_signature, render_type
 from pse.lsp._analysis import Analysis
-from pse.lsp._symbols import PROCS, Symbol
+from pse.lsp._symbols import Symbol
 from pse.modules import module_comment
 from pse.program import ThreadKey, number_statements
 

@@ -11,10 +11,9 @@ import dataclasses
 from collections.abc import Iterator
 
 from pse.language import Span
+from pse.language.check import PROCS
 from pse.language.syntax import ast as sx
 from pse.language.types import Apply, Binary, Name, Unary
-
-PROCS = "procs"
 
 
 @dataclasses.dataclass

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pse.advise.model._errors import AdviceError
 from pse.advise.model._link_estimate import fit
 from pse.emulate import SMALL_MESSAGE, Model as Network
+from pse.language.check import PROCS
 from pse.trace import Definitions, EventType, MessageFlag, Phase, TextKind, Trace, WaitReason
 from pse.trace.format import CORES, CPU_SHARE, CPU_TIME, LINK_RATE, value_of
 
@@ -144,7 +145,7 @@ class MeasuredCosts:
     @property
     def processors(self) -> int:
         """How many processors the run had."""
-        known = self.definitions.parameters.get("procs")
+        known = self.definitions.parameters.get(PROCS)
         seen = [rank.processor for rank in self.definitions.ranks if rank.processor is not None]
         return int(known) if isinstance(known, int) else max(seen, default=0) + 1
 

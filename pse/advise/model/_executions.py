@@ -14,7 +14,7 @@ from pse.advise.model._operations import Input, Kind, Operation, Push
 from pse.advise.model._root_handover import pushed
 from pse.advise.model._trace_cursor import ROOT, Cursor
 from pse.advise.model._transfer_sizes import pieces, whole
-from pse.language.check import CallSite, ResolvedProgram
+from pse.language.check import PROCS, CallSite, ResolvedProgram
 from pse.language.types import Element, Value
 from pse.program import Walk, exchanges, inouts_of, outputs_of, read_names
 
@@ -84,7 +84,7 @@ class Executions:
         self._make(site, places, made)
 
     def _count(self, site: CallSite) -> int:
-        value = self._flow.environment.get(site.partition or "procs", self._setting.processors)
+        value = self._flow.environment.get(site.partition or PROCS, self._setting.processors)
         return int(str(value))
 
     # How long, and where.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pse.advise.model._program_subject import Subject
-from pse.language.check import CallSite
+from pse.language.check import PROCS, CallSite
 from pse.language.types import Binary, Expression, Name, Number, names_in
 from pse.program import read_names
 
-PROCS = "procs"
 MORE = (2, 4)
 
 
@@ -24,12 +23,11 @@ def partition_changes(subject: Subject) -> Iterator[dict[str, str]]:
 
 def _times(count: Expression) -> int | None:
     """How many partitions a processor has, if the program says it so: `procs`, `4 * procs`, `procs * 4`."""
+    procs = Name(PROCS)
     match count:
-        case Name("procs"):
-            return 1
-        case Binary("*", Number(value), Name("procs")) | Binary("*", Name("procs"), Number(value)):
+        case Binary("*", Number(value), other) | Binary("*", other, Number(value)) if other == procs:
             return int(value)
-    return None
+    return 1 if count == procs else None
 
 
 def _is_free(subject: Subject, partition: str) -> bool:

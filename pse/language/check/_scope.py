@@ -16,7 +16,7 @@ from pse.language.types._expressions import Expression
 from pse.language.types._types import Element, Type
 
 PROCS = "procs"
-"""The number of processors: an integer that every program can use."""
+"""The number of processors: an integer that every program can use, and its partitions if it declares none."""
 
 
 @dataclass

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 from mpi4py import MPI
 
-from pse.language.check import For
+from pse.language.check import PROCS, For
 from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import Sequencer
@@ -230,7 +230,7 @@ class Checkpoints:
             rounds=sequencer.rounds + 1,
             place=_place(self.job, projection, sequencer),
             iterations=0,
-            processors=int(str(self.job.environment["procs"])),
+            processors=int(str(self.job.environment[PROCS])),
             partitions={name: len(owners) for name, owners in self.job.placements.items()},
             figures=_largest(note["figures"] for note in notes),
             files=tuple(_note(note["file"]) for note in notes),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 
-from pse.language.check import CallSite, For, Parallel, Tag, While
+from pse.language.check import PROCS, CallSite, For, Parallel, Tag, While
 from pse.language.types import Value
 from pse.program import LoopExit, Walk, defined_tags, exchanges, loop_exit_sites
 from pse.records import dataclass
@@ -86,7 +86,7 @@ def _partitions(edge: Edge, site: CallSite, tag: Tag, environment: Mapping[str, 
         distribution = next(parts)
     if not distribution.distributed:
         return 0
-    count = int(str(environment[distribution.partition or "procs"]))
+    count = int(str(environment[distribution.partition or PROCS]))
     if edge.role is not Role.CONTRIBUTION:
         return count
     last = trees.above(count - 1)[0] if count > 1 else 0  # of the places with others below them

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-from pse.language.check import ResolvedProgram
+from pse.language.check import PROCS, ResolvedProgram
 from pse.language.types import (
     Element,
     Expression,
@@ -22,9 +22,6 @@ from pse.records import dataclass
 from pse.runtime.distribution._distributions import coordinates
 from pse.runtime.plan._edges import Edges, number_edges
 from pse.runtime.plan._iteration_completion import IterationCompletion, completion_of
-
-PROCS = "procs"
-"""The set of partitions of a program that declares none: one for each processor."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pse.errors import UsageError
 from pse.language import bind_parameters
-from pse.language.check import Assign, For, ResolvedProgram, Tag, While
+from pse.language.check import PROCS, Assign, For, ResolvedProgram, Tag, While
 from pse.language.types import Value, evaluate, names_in
 from pse.program import Liveness, Placement, analyse_run_liveness, entry_names
 from pse.runtime.checkpoint._files import Directory
@@ -152,7 +152,7 @@ def description(prepared: Prepared) -> Manifest:
         defines=dict(request.defines),
         options=tuple(request.options),
         every=request.every or DEFAULT,
-        processors=int(str(prepared.environment["procs"])),
+        processors=int(str(prepared.environment[PROCS])),
         partitions=partition_counts(program, prepared.environment),
     )
     if kept is None:
@@ -221,7 +221,7 @@ def check_processors(program: ResolvedProgram, environment: Mapping[str, Value],
     live = analyse_run_liveness(program, together=True)
     changed |= _computed(live, changed)
     obstacles = _obstacles(live, manifest.point, before, environment, changed)
-    now = count_text(int(str(environment["procs"])), "processor")
+    now = count_text(int(str(environment[PROCS])), "processor")
     for reason in (*_pending(manifest, before, environment), *obstacles):
         raise UsageError(
             f"the run can't be resumed on {now}: {reason}",
@@ -296,7 +296,7 @@ def _difference(
     """Say why the value of a tag in the checkpoint can't be used; None if it can."""
     if tag.name in changed:
         return "was computed from the number of processors"
-    partitions = tag.type.distribution.partition or "procs"
+    partitions = tag.type.distribution.partition or PROCS
     if tag.type.distribution.distributed and tag.type.scalar and before[partitions] != now[partitions]:
         return (
             f"has a value for each of {before[partitions]} partitions; there would now be {now[partitions]}"

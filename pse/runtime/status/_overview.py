@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RANK_TEXTS, RankState
+from pse.language.check import PROCS
 from pse.program import ThreadKey
 from pse.records import dataclass
 from pse.runtime._channel import Board
@@ -316,7 +317,7 @@ class Observer:
         parts = self.prepared.program.tags[edge.tag].type.distribution
         pieces = 1
         if key.region == "root" and parts.distributed:
-            pieces = int(str(self.prepared.environment[parts.partition or "procs"]))
+            pieces = int(str(self.prepared.environment[parts.partition or PROCS]))
         return pieces * self.prepared.options.depth(key.label)
 
     def _memory(self) -> list[MemoryLine]:
