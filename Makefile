@@ -85,7 +85,7 @@ lint-cython: venv-dev
 	find $(COMPILED) pse \( -name '*.pyx' -o -name '*.pxd' \) -print0 | PATH="$(CURDIR)/$(BIN):$$PATH" xargs -0r $(BIN)/cython-lint
 
 lint-c: venv-dev
-	find $(COMPILED) \( -name '*.[ch]' -o -name '*.cpp' \) -print0 | xargs -0r $(BIN)/clang-format --dry-run -Werror
+	find $(COMPILED) \( -name '*.[ch]' -o -name '*.[ch]pp' \) -print0 | xargs -0r $(BIN)/clang-format --dry-run -Werror
 
 # The variables silence two advertisements for successors of MkDocs 1.
 docs: venv ext

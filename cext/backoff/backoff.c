@@ -18,7 +18,7 @@ uint64_t pse_backoff_yield(uint64_t now, uint64_t computes, uint64_t *busy)
     return back;
 }
 
-/* Sleep, then stay awake for a part of that: what moves in many pieces goes on as soon as the first is seen. */
+/* Sleep, then stay awake for a part of that: what moves in pieces goes on as soon as the first is seen. */
 static void nap(pse_backoff *wait, uint64_t now)
 {
     const uint64_t longest = wait->longest ? wait->longest : PSE_BACKOFF_LONGEST;

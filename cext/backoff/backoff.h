@@ -2,12 +2,13 @@
  * core for itself, else lets others run, and sleeps when the wait gets long.
  *
  * If it knows that those for which it waits have cores of their own, it never yields; if they may need this
- * one, at each look.  Else whether the core is free is learnt from sched_yield: it comes back within a microsecond if nobody else
- * wants this core.  That knowledge holds for a while, so a spinning thread asks only now and then.  A yield
- * that takes long has met somebody who computes: then sleeping is better, since a sleeper that wakes up gets
- * the core back sooner than one that yields.
+ * one, at each look.  Else whether the core is free is learnt from sched_yield: it comes back within a
+ * microsecond if nobody else wants this core.  That knowledge holds for a while, so a spinning thread asks
+ * only now and then.  A yield that takes long has met somebody who computes: then sleeping is better, since a
+ * sleeper that wakes up gets the core back sooner than one that yields.
  *
- * A look that takes much longer than the quickest one has moved data.  Then there is no pause, or a message that goes in many pieces would have to wait for each of them. */
+ * A look that takes much longer than the quickest one has moved data.  Then there is no pause, or a message
+ * that goes in many pieces would have to wait for each of them. */
 #ifndef PSE_BACKOFF_H
 #define PSE_BACKOFF_H
 
@@ -26,13 +27,13 @@ enum pse_backoff_cores { PSE_BACKOFF_UNKNOWN_CORES, PSE_BACKOFF_OWN_CORE, PSE_BA
 typedef struct pse_backoff {
     uint64_t begin, back; /* of the wait, or of the last time that data moved; of the current look */
     uint64_t awake_until;
-    uint64_t quickest; /* ns of a look, may be known before */
-    uint64_t longest; /* ns of a sleep; 0: PSE_BACKOFF_LONGEST */
+    uint64_t quickest;            /* ns of a look, may be known before */
+    uint64_t longest;             /* ns of a sleep; 0: PSE_BACKOFF_LONGEST */
     enum pse_backoff_cores cores; /* may be known before */
     unsigned looks;
     unsigned moved; /* looks that moved data since the last sleep */
-    bool patient; /* in MPI itself: stays awake for longer */
-    bool cold;    /* the last look came after a sleep, so its time says nothing */
+    bool patient;   /* in MPI itself: stays awake for longer */
+    bool cold;      /* the last look came after a sleep, so its time says nothing */
 } pse_backoff;
 
 /* After a look that found nothing. */

@@ -63,8 +63,8 @@ int pse_bcs_end_try_reading(pse_bcs_end *end);
 /* The shortest slice that this machine keeps, in ns: measured, which takes some slices. */
 uint64_t pse_bcs_end_shortest_slice(const pse_bcs_end *end);
 void pse_bcs_end_begin(pse_bcs_end *end);
-/* Before that, where a trace is written: record what this rank, one of MPI_COMM_WORLD, does in the layer; false, with a
- * reason: it can't be. */
+/* Before that, where a trace is written: record what this rank, one of MPI_COMM_WORLD, does in the layer;
+ * false, with a reason: it can't be. */
 bool pse_bcs_end_trace(pse_bcs_end *end, char *reason, size_t room);
 /* Whether slices have become longer, since too many came late; says so in words. */
 bool pse_bcs_end_has_slowed(const pse_bcs_end *end, char *text, size_t room);

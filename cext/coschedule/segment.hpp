@@ -66,19 +66,19 @@ struct Descriptor {
     uint64_t epoch;   // In which it was posted.
     uint64_t address; // Of the buffer, in the owner's memory.
     uint64_t bytes;
-    uint64_t target;        // Collectives: of the buffer for the result.
-    uint64_t moved;         // Bytes that have arrived.
-    uint64_t partial;       // Reductions of large arrays: of the owner's piece of the result.
-    uint32_t reads_payload; // Sends, collectives: the bytes lie in the payload.
-    uint32_t sent;          // Sends: the buffer is the owner's again.
-    uint32_t awaited;       // Its owner waits for it: its place in the list of the wait, from 1.
-    uint32_t released;      // Its owner forgot it.
-    uint32_t held;          // Somebody else still reads it.
-    uint32_t round;         // Collectives: that its part is in.
-    uint64_t context;       // Messages match receives of their context only.
-    uint32_t label;         // What the operation is part of, for messages about it; see c_engine.h.
-    uint32_t blocking;      // Its owner posted it in a call that waits for it.
-    uint32_t traced;        // Its owner's trace tells that it is complete.
+    uint64_t target;         // Collectives: of the buffer for the result.
+    uint64_t moved;          // Bytes that have arrived.
+    uint64_t partial;        // Reductions of large arrays: of the owner's piece of the result.
+    uint32_t reads_payload;  // Sends, collectives: the bytes lie in the payload.
+    uint32_t sent;           // Sends: the buffer is the owner's again.
+    uint32_t awaited;        // Its owner waits for it: its place in the list of the wait, from 1.
+    uint32_t released;       // Its owner forgot it.
+    uint32_t held;           // Somebody else still reads it.
+    uint32_t round;          // Collectives: that its part is in.
+    uint64_t context;        // Messages match receives of their context only.
+    uint32_t label;          // What the operation is part of, for messages about it; see c_engine.h.
+    uint32_t blocking;       // Its owner posted it in a call that waits for it.
+    uint32_t traced;         // Its owner's trace tells that it is complete.
     uint64_t slice, matched; // Where slices are traced: that in which it was matched, and when; 0: not here.
 
     bool is_done() const // As its owner sees it.
