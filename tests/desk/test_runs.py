@@ -56,6 +56,11 @@ def test_a_run_shows_how_it_stands_and_is_kept_with_its_report_and_trace(desk, p
     assert sum(row["share"] for row in sites["critical"]) <= 1
     advice = desk.api(f"/runs/{run['id']}/advice", "POST")
     assert advice["text"]
+    for query in ("", "&label=step"):
+        picture = desk.ask(f"/api/runs/{run['id']}/picture?view=gantt{query}")
+        assert (picture.status, picture.headers["Content-Type"]) == (200, "image/svg+xml")
+        assert b"<svg" in picture.body
+    assert "view" in desk.api(f"/runs/{run['id']}/picture?view=oil", status=422)["error"]["message"]
     (desk.folder / "heat.npy").unlink()
 
 

@@ -5,7 +5,7 @@ Offsets are those of JavaScript, which counts characters beyond the basic plane 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,7 @@ class _Writer:
         self.offsets = Offsets(model.text)
         self.diagnostics = model.analysis.inspection.diagnostics
         self._at = _holders(model, self.diagnostics)
+        self._holders = {number: e for e, found in self._at.items() for number in found}
         self._order = {element: number for number, element in enumerate(model.elements)}
 
     def graph(self, version: int | None) -> Json:
@@ -379,7 +380,7 @@ class _Writer:
     # Diagnostics.
 
     def diagnostic(self, number: int, diagnostic: Diagnostic) -> Json:
-        holder = next((e for e, found in self._at.items() if number in found), None)
+        holder = self._holders.get(number)
         return diagnostic_json(diagnostic, self.root) | {
             "span": self.span(diagnostic.span) if diagnostic.span.path == self.model.analysis.path else None,
             "node": holder.id if holder else None,
@@ -439,8 +440,11 @@ def _holders(model: ProgramModel, diagnostics: tuple[Diagnostic, ...]) -> dict[E
 
 def innermost(model: ProgramModel, offset: int) -> Element | None:
     """Give the innermost node or frame around an offset."""
-    around = [e for e in model.elements if e.start <= offset <= e.end]
-    return around[-1] if around else None
+    number = bisect_right(model.elements, offset, key=lambda element: element.start) - 1
+    found = model.elements[number] if number >= 0 else None
+    while found is not None and found.end < offset:
+        found = found.frame
+    return found
 
 
 def _element_and_shape(kind: Type) -> str:

@@ -127,7 +127,7 @@ def insert_item(model: ProgramModel, kind: type, item: str) -> Edit:
     before = _ORDER[: _ORDER.index(kind) + 1]
     found = [i for k in reversed(before) for i in model.items(k)[-1:]]
     if not found:
-        return Edit(0, 0, f"{item}\n")
+        return Edit(0, 0, f"coven 1\n{item}\n")
     _, end = model.text.range(found[0].span)
     line_end = model.text.line_end(end)
     if line_end is None:

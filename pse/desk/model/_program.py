@@ -147,6 +147,8 @@ def _readable(analysis: Analysis, finder: OpenFiles) -> Analysis:
     """Pass over the lines that have syntax errors, if more can be drawn then: a brace may get lost by one."""
     texts, mistakes = [analysis.text], analysis.inspection.diagnostics
     wrong = [d.span.line for d in mistakes if d.code.startswith("E00")]
+    if not wrong:
+        return analysis
     sizes = [_size(analysis.inspection.tree, analysis.text)]
     while wrong and len(texts) <= _MOST_LINES:
         lines = texts[-1].split("\n")

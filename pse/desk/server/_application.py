@@ -28,7 +28,7 @@ from pse.desk.server._runs import Runs
 from pse.errors import PseError
 from pse.language.types import OPTIONS
 from pse.modules.build import TEMPLATE_ENDINGS
-from pse.views import PALETTE
+from pse.views import PALETTE, VIEWS
 
 _NO_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>pse desk</title></head>
@@ -66,6 +66,7 @@ class Desk:
             "languages": list(TEMPLATE_ENDINGS),
             "colours": list(PALETTE),
             "options": sorted(OPTIONS),
+            "views": list(VIEWS),
         }
 
 
@@ -78,6 +79,8 @@ def _route(path: str, method: str, work: Work, status: int = 200) -> Route:
     async def answer(request: Request) -> Response:
         body = await _body(request) if method in ("POST", "PUT") else {}
         result = await asyncio.to_thread(work, request.app.state.desk, request, body)
+        if isinstance(result, Path):
+            return FileResponse(result)
         return Response(status_code=204) if result is None else JSONResponse(result, status)
 
     return Route(path, answer, methods=[method])
@@ -126,6 +129,13 @@ _API = [
     _route("/runs/{id}/console", "GET", lambda desk, r, _: desk.runs.console(_id(r), _number(r, "from"))),
     _route("/runs/{id}/stop", "POST", lambda desk, r, _: desk.runs.stop(_id(r))),
     _route("/runs/{id}/sites", "GET", lambda desk, r, _: results.sites(desk.runs, _id(r))),
+    _route(
+        "/runs/{id}/picture",
+        "GET",
+        lambda desk, r, _: results.picture(
+            desk.runs, _id(r), r.query_params.get("view", "gantt"), r.query_params.get("label")
+        ),
+    ),
     _route("/runs/{id}/advice", "POST", lambda desk, r, _: results.advice(desk.runs, _id(r))),
     _route(
         "/compare",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ from pse.analysis import StepKind, critical_path
 from pse.desk.server._errors import Refusal
 from pse.desk.server._runs import Runs
 from pse.text import change_text, share_text, size_text, split_place, time_text
-from pse.trace import Trace, open as open_trace
+from pse.trace import Selection, Trace, open as open_trace
+from pse.views import draw, find_view, save
 
 Json = dict[str, Any]
+_DRAWING = threading.Lock()
+"""matplotlib's settings are the process's."""
 
 
 def sites(runs: Runs, id: str) -> Json:
@@ -127,9 +131,7 @@ def _differences(one: Json, other: Json) -> Iterator[Json]:
 
 def advice(runs: Runs, id: str) -> Json:
     """Give what the advisor proposes for a run that was recorded."""
-    folder = runs.folder(id)
-    if not (folder / "trace").is_dir():
-        raise Refusal(f"the run {id} has no trace", 409, help="run it again, and record a trace")
+    folder = _traced(runs, id)
     found = advise(str(folder / "trace"), program=runs.details(id)["run"]["program"])
     gain = f"predicted: {share_text(found.gain)} less time" if found.proposal else "nothing to change"
     return {
@@ -137,3 +139,29 @@ def advice(runs: Runs, id: str) -> Json:
         "diff": found.diff or None,
         "program": found.text if found.proposal else None,
     }
+
+
+def picture(runs: Runs, id: str, view: str, label: str | None) -> Path:
+    """Draw a view of a run's trace, of all calls or those of one label; a picture that there is is given.
+
+    Raises
+    ------
+    Refusal
+        If the run has no trace.
+    """
+    folder = _traced(runs, id)
+    name = find_view(view).function if label is None else f"{find_view(view).function}-{label.encode().hex()}"
+    path = folder / "pictures" / f"{name}.svg"
+    if not path.is_file():
+        selection = Selection(modules=frozenset((label,))) if label is not None else None
+        path.parent.mkdir(exist_ok=True)
+        with _DRAWING:
+            save(draw(open_trace(str(folder / "trace")), view, selection), path)
+    return path
+
+
+def _traced(runs: Runs, id: str) -> Path:
+    folder = runs.folder(id)
+    if not (folder / "trace").is_dir():
+        raise Refusal(f"the run {id} has no trace", 409, help="run it again, and record a trace")
+    return folder
