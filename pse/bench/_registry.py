@@ -82,6 +82,11 @@ SUBJECTS = (
     Subject("recording", "how much longer programs run when they are recorded"),
     Subject("reading", "50 million events into tables, and their summary"),
     Subject("page", "the page of a large trace: until it can be used, frames while it zooms, its size"),
+    Subject(
+        "desk",
+        "the desk: until a program is shown, from an edit to its graph, the CPU it takes idle, its size",
+        needs="programs/nbody.coven",
+    ),
     Subject("analyze", "wait states in 10 million events of MPI, by one process and by several"),
     Subject("ace", "ACE: compute times, messages beside a plain C program's, predicted run times"),
     Subject("planted", "ACE: how soon planted changes are found and named, and false alarms"),

@@ -22,6 +22,7 @@ from pse.bench.subjects import (
     analyze,
     bcs,
     coopwait,
+    desk,
     fft,
     fft3,
     handover,
@@ -107,6 +108,7 @@ SMALL = {
     ),
     "reading": (reading, reading.Sizes(events=20_000), 7),
     "page": (page, page.Sizes(events=2000, processors=2, many=2000), 3),
+    "desk": (desk, desk.Sizes(calls=20, idle=0.2), 6),
     "analyze": (
         analyze,
         analyze.Sizes(
@@ -196,7 +198,9 @@ def test_every_subject_is_tried_here():
 )
 def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behind):
     module, sizes, count = SMALL[name]
-    if name == "page" and not (shutil.which("chromium") and shutil.which("chromedriver")):
+    if name == "desk":
+        pytest.importorskip("uvicorn", reason="uvicorn is in the extra desk: pip install 'pse[desk]'")
+    if name in ("page", "desk") and not (shutil.which("chromium") and shutil.which("chromedriver")):
         pytest.skip("chromium and chromedriver aren't both on the PATH")
     said = []
     figures = module.measure(1, sizes, said.append)

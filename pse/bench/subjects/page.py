@@ -8,21 +8,19 @@ detail.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pse import trace
+from pse.bench._browser import browser
 from pse.bench._figures import Against, Figure
 from pse.bench._running import in_turn
 from pse.bench._synthetic_trace import room_for, write_trace
-from pse.errors import UsageError
 from pse.views.page import write_html
 
 _ZOOMS = """
@@ -55,7 +53,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         folder = Path(name)
         large, blocks = _page(folder / "large", sizes.events, sizes.processors)
         tiny, _ = _page(folder / "tiny", 1, sizes.processors)
-        with _browser(folder) as driver:
+        with browser(folder) as driver:
             measurers = [lambda: _opened(driver, large, ""), lambda: _opened(driver, tiny, "tiny ")]
             samples = in_turn(repeats, measurers, say)
         size = _size(folder / "many", sizes.many)
@@ -100,33 +98,3 @@ def _opened(driver: Any, path: Path, prefix: str) -> dict[str, float]:
         time.sleep(0.01)
     usable = time.perf_counter() - begin
     return {f"{prefix}usable": usable, f"{prefix}frames": driver.execute_async_script(_ZOOMS)}
-
-
-@contextlib.contextmanager
-def _browser(folder: Path) -> Iterator[Any]:
-    """Give a Chromium without a screen."""
-    try:
-        from selenium import webdriver
-    except ImportError as error:
-        message = "pse bench page needs selenium, which isn't installed"
-        raise UsageError(message, help="install it with: pip install selenium") from error
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or chromedriver is None:
-        message = "pse bench page needs Chromium and its driver, which aren't both on the PATH"
-        raise UsageError(
-            message, help="install them, with apt for example: apt install chromium chromium-driver"
-        )
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("headless=new", "disable-gpu", "disable-dev-shm-usage", "window-size=1300,900"):
-        options.add_argument(f"--{argument}")
-    if os.geteuid() == 0:  # Its sandbox has no place for root, and the pages are our own.
-        options.add_argument("--no-sandbox")
-    environment = os.environ | {"NO_PROXY": "*", "TMPDIR": os.fspath(folder)}
-    service = webdriver.ChromeService(executable_path=chromedriver, env=environment)
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_script_timeout(100)
-    try:
-        yield driver
-    finally:
-        driver.quit()

@@ -1,0 +1,175 @@
+"""``pse bench desk``: how soon the desk shows a program and draws an edit, and what it takes idle.
+
+`pse desk` is a process of its own; Chromium, without a screen, opens its page.  A program is shown when its
+calls are drawn, in their places.  An edit is a character that is sent as the page's editor sends it, until
+the graph of the new text is there, without the drawing.  Beside each figure is the same for a
+program of a single call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pse import _proc
+from pse.bench._browser import browser
+from pse.bench._figures import Against, Figure
+from pse.bench._running import SOURCE_TREE, in_turn
+from pse.errors import UsageError
+
+_COMMAND = (sys.executable, "-P", "-c", "from pse.cli import main; main()", "desk")
+_DRAWN = "return document.querySelectorAll('.react-flow__node').length"
+_SECONDS = 60
+_ONE = "coven 1\nprogram one {\n  print(1)\n}\n"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many calls the large program has, and how many seconds the desk is left alone."""
+
+    calls: int = 1000
+    idle: float = 10.0
+
+
+def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Measure the desk on `programs/nbody.coven`, a large program and a tiny one, in turn."""
+    with tempfile.TemporaryDirectory(prefix="pse-bench-") as name, browser(Path(name)) as driver:
+        folder = Path(shutil.copytree(SOURCE_TREE / "programs", Path(name) / "programs"))
+        (folder / "large.coven").write_text(_large(sizes.calls))
+        (folder / "one.coven").write_text(_ONE)
+        with contextlib.ExitStack() as desks:
+            opened = {p: desks.enter_context(_desk(folder / f"{p}.coven")) for p in ("nbody", "large", "one")}
+            measurers = [lambda p=p, d=d: _measured(driver, d, p, sizes) for p, d in opened.items()]
+            samples = in_turn(repeats, measurers, say)
+    beside = "a program of a single call"
+
+    def figure(what: str, name: str, program: str, unit: str, target: float) -> Figure:
+        floor = Against(beside, unit, tuple(samples[f"{name} one"]))
+        return Figure(what, unit, "<=", target, tuple(samples[f"{name} {program}"]), floor)
+
+    many = f"{sizes.calls} calls"
+    return [
+        figure("until nbody is shown", "shown", "nbody", "s", 1.5),
+        figure(f"until {many} are shown", "shown", "large", "s", 3.5),
+        figure("from an edit of nbody to its graph", "edit", "nbody", "ms", 100.0),
+        figure(f"from an edit of {many} to their graph", "edit", "large", "ms", 1000.0),
+        figure("CPU of a desk that is left alone", "idle", "nbody", "%", 0.2),
+        Figure(
+            "the page, compressed",
+            "MB",
+            "<=",
+            3.0,
+            (_size(True),),
+            Against("as it is", "MB", (_size(False),)),
+        ),
+    ]
+
+
+def _large(calls: int) -> str:
+    pairs = (f"  copy(a) -> b{k}\n  thread_B sum(b{k}) -> s{k}\n" for k in range(calls // 2))
+    return f"coven 1\nparam i64 n = 8\nprogram large {{\n  var f64[n] a\n  zero() -> a\n{''.join(pairs)}}}\n"
+
+
+@dataclass(frozen=True)
+class _Desk:
+    address: str
+    pid: int
+    path: Path
+
+
+@contextlib.contextmanager
+def _desk(program: Path) -> Iterator[_Desk]:
+    """Start a desk on a program; give its address."""
+    command = [*_COMMAND, str(program), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline().removeprefix("the desk: ").strip()
+            if not line:
+                raise UsageError("the desk does not start", help="pip install 'pse[desk]'")
+            yield _Desk(line, process.pid, program)
+        finally:
+            process.terminate()
+
+
+def _measured(driver: Any, desk: _Desk, name: str, sizes: Sizes) -> dict[str, float]:
+    found = {f"shown {name}": _shown(driver, desk), f"edit {name}": _edited(desk)}
+    driver.get("about:blank")
+    return found if name == "large" else found | {f"idle {name}": _idle(desk.pid, sizes.idle)}
+
+
+def _shown(driver: Any, desk: _Desk) -> float:
+    """Open the page; give the seconds until calls are drawn."""
+    driver.get("about:blank")
+    begin = time.perf_counter()
+    driver.get(desk.address)
+    while not driver.execute_script(_DRAWN):
+        if time.perf_counter() - begin > _SECONDS:
+            raise UsageError(
+                "the desk's page shows no call", help="look at it:  pse desk programs/nbody.coven"
+            )
+        time.sleep(0.01)
+    return time.perf_counter() - begin
+
+
+def _edited(desk: _Desk) -> float:
+    """Change a character as the page's editor does; give the milliseconds until the graph is there."""
+    from websockets.sync.client import connect
+    from websockets.typing import Origin
+
+    base, _, token = desk.address.partition("/?token=")
+    headers = {"Cookie": f"pse-desk-{base.rpartition(':')[2]}={token}"}
+    text, uri = desk.path.read_text(), desk.path.as_uri()
+    with connect(
+        f"ws{base[4:]}/lsp", origin=Origin(base), additional_headers=headers, max_size=None
+    ) as socket:
+        document = {"uri": uri, "languageId": "coven", "version": 0, "text": text}
+        _tell(socket, {"method": "initialize", "id": 1, "params": {"capabilities": {}}})
+        _tell(socket, {"method": "textDocument/didOpen", "params": {"textDocument": document}})
+        _tell(socket, {"method": "coven/graph", "id": 2, "params": {"uri": uri}})
+        _await(socket, 2)
+        begin = time.perf_counter()
+        change = {"textDocument": {"uri": uri, "version": 1}, "contentChanges": [{"text": f"{text}//"}]}
+        _tell(socket, {"method": "textDocument/didChange", "params": change})
+        _tell(socket, {"method": "coven/graph", "id": 3, "params": {"uri": uri}})
+        _await(socket, 3)
+        return 1000 * (time.perf_counter() - begin)
+
+
+def _tell(socket: Any, message: dict[str, Any]) -> None:
+    socket.send(json.dumps({"jsonrpc": "2.0", **message}))
+
+
+def _await(socket: Any, number: int) -> None:
+    while json.loads(socket.recv(_SECONDS)).get("id") != number:
+        pass
+
+
+def _idle(pid: int, seconds: float) -> float:
+    """Give the share of a core, percent, that a desk without a page takes."""
+    before, begin = _cpu(pid), time.monotonic()
+    time.sleep(seconds)
+    return 100 * (_cpu(pid) - before) / (time.monotonic() - begin)
+
+
+def _cpu(pid: int) -> float:
+    status = _proc.status(pid)
+    assert status is not None, "the desk has ended"
+    return status.cpu_seconds
+
+
+def _size(compressed: bool) -> float:
+    """Give the size of the page's files, MB."""
+    files = [file for file in (SOURCE_TREE / "pse/desk/assets").rglob("*") if file.is_file()]
+    sizes = (len(gzip.compress(f.read_bytes()) if compressed else f.read_bytes()) for f in files)
+    return sum(sizes) / 1e6
