@@ -92,14 +92,16 @@ static bool yield_core(pse_slot *slot, uint64_t now)
     return !busy_until;
 }
 
-/* Look for a while before going to sleep: on a core of our own by spinning, on a shared one by letting the
- * others run between two looks. */
-static bool spin(pse_board *board, uint32_t rank, uint32_t seen)
+/* Look for a while before going to sleep: on a core of our own by spinning, on a shared one, and not for
+ * long, by letting the others run between two looks. */
+static bool spin(pse_board *board, uint32_t rank, uint32_t seen, uint64_t awake)
 {
     pse_slot *slot = pse_board_slot(board, rank);
-    uint64_t until = pse_clock() + PSE_BACKOFF_AWAKE_FOR_BELL;
-    for (uint64_t now = 0; now < until; now = pse_clock()) {
+    const uint64_t begin = pse_clock();
+    for (uint64_t time = 0; time < awake; time = pse_clock() - begin) {
         bool alone = pse_channel_bell_core_is_free(board, rank);
+        if (!alone && time > PSE_BACKOFF_AWAKE_FOR_BELL)
+            return false;
         for (int look = 0; look < (alone ? PSE_BACKOFF_LOOKS : 1); look++) {
             if (pse_channel_bell_read(slot) != seen)
                 return true;
@@ -113,11 +115,18 @@ static bool spin(pse_board *board, uint32_t rank, uint32_t seen)
 
 bool pse_channel_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept)
 {
+    return pse_channel_bell_wait_awake(board, rank, seen, timeout, PSE_BACKOFF_AWAKE_FOR_BELL, slept);
+}
+
+bool pse_channel_bell_wait_awake(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout,
+                                 uint64_t awake, uint64_t *slept)
+{
     pse_slot *slot = pse_board_slot(board, rank);
-    if ((timeout == 0 || timeout >= SPINLESS_NANOSECONDS) && spin(board, rank, seen))
+    if ((timeout == 0 || timeout >= SPINLESS_NANOSECONDS) && spin(board, rank, seen, awake))
         return true;
     struct timespec limit = {.tv_sec = (time_t)(timeout / 1000000000u),
                              .tv_nsec = (long)(timeout % 1000000000u)};
+    pse_channel_bell_note_core(slot);
     atomic_store(&slot->sleeping, 1u);
     bool rang = atomic_load(&slot->bell) != seen;
     if (!rang) {

@@ -28,6 +28,9 @@ static inline uint32_t pse_channel_bell_read(pse_slot *slot)
  * Returns true if it rang, false on timeout or signal; adds the ns it was off its core to *slept, if given.
  */
 bool pse_channel_bell_wait(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout, uint64_t *slept);
+/* The same, looking for `awake` ns before it sleeps, as long as its core is free. */
+bool pse_channel_bell_wait_awake(pse_board *board, uint32_t rank, uint32_t seen, uint64_t timeout,
+                                 uint64_t awake, uint64_t *slept);
 
 /* Whether nobody else wants a core that this rank may use. */
 bool pse_channel_bell_core_is_free(pse_board *board, uint32_t rank);

@@ -135,10 +135,10 @@ template <class Step> void persist(Step is_interrupted)
 }
 
 // Post a descriptor; nothing if the layer has failed.
-template <class Operation> std::optional<uint32_t> begin(Engine &engine, Operation operation)
+template <class Operation> std::optional<uint32_t> begin(Operation operation)
 {
-    uint32_t index = none;
-    persist([&] { return (index = operation()) == none && !engine.segment().shared().failure.load(); });
+    py::gil_scoped_release release;
+    uint32_t index = operation();
     return index == none ? std::nullopt : std::optional(index);
 }
 
@@ -167,9 +167,7 @@ template <class Operation> py::object complete(Engine &engine, Operation operati
     persist([&] {
         if (index == none)
             index = operation();
-        if (index == none)
-            return !engine.segment().shared().failure.load();
-        return (outcome = engine.wait({index}, Wait::all)) == PSE_BCS_WAIT_INTERRUPTED;
+        return index != none && (outcome = engine.wait({index}, Wait::all)) == PSE_BCS_WAIT_INTERRUPTED;
     });
     return index == none ? py::object(py::none()) : finish(engine, index, outcome);
 }
@@ -185,7 +183,7 @@ std::optional<uint32_t> isend(Engine &engine, const py::object &data, int32_t de
 {
     Buffer buffer(data, false);
     Noted noted(engine, PSE_BCS_ISEND, false, buffer.bytes());
-    return begin(engine, [&] { return engine.send(buffer.data(), buffer.bytes(), dest, tag, false); });
+    return begin([&] { return engine.send(buffer.data(), buffer.bytes(), dest, tag, false); });
 }
 
 py::object receive(Engine &engine, const py::object &data, int32_t source, int32_t tag)
@@ -199,7 +197,7 @@ std::optional<uint32_t> ireceive(Engine &engine, const py::object &data, int32_t
 {
     Buffer buffer(data, true);
     Noted noted(engine, PSE_BCS_IRECV, false, buffer.bytes());
-    return begin(engine, [&] { return engine.receive(buffer.data(), buffer.bytes(), source, tag, false); });
+    return begin([&] { return engine.receive(buffer.data(), buffer.bytes(), source, tag, false); });
 }
 
 py::object probe(Engine &engine, int32_t source, int32_t tag)
@@ -212,7 +210,7 @@ py::object probe(Engine &engine, int32_t source, int32_t tag)
 py::object iprobe(Engine &engine, int32_t source, int32_t tag)
 {
     Noted noted(engine, PSE_BCS_IPROBE, true);
-    auto index = begin(engine, [&] { return engine.probe(source, tag); });
+    auto index = begin([&] { return engine.probe(source, tag); });
     if (!index)
         return py::none();
     pse_bcs_outcome outcome = wait(engine, {*index}, Wait::test);
@@ -303,7 +301,7 @@ std::optional<uint32_t> icollective(Engine &engine, int operation, int32_t root,
 {
     Collected call(operation, root, data, target, pieces, targets, reduction, false);
     Noted noted(engine, PSE_BCS_FIRST_IMMEDIATE + static_cast<uint32_t>(operation), false, call.bytes());
-    return begin(engine, [&] { return call.post(engine); });
+    return begin([&] { return call.post(engine); });
 }
 
 py::dict describe(const Distribution &one, uint32_t resolution)
@@ -392,12 +390,13 @@ py::list collectives(const Engine &engine)
 {
     const Segment &segment = engine.segment();
     py::list found;
-    for (uint32_t index = 0; index < segment.options().ranks * segment.options().table; index++) {
-        const Descriptor &one = segment.descriptor(index);
+    auto add = [&](uint32_t, const Descriptor &one) {
         if (one.kind == PSE_BCS_KIND_COLLECTIVE &&
             (one.state == State::posted || one.state == State::exchanged))
             found.append(py::make_tuple(one.owner, static_cast<int>(one.operation), one.bytes));
-    }
+    };
+    for (uint32_t rank = 0; rank < segment.options().ranks; rank++)
+        segment.visit_descriptors(rank, add);
     return found;
 }
 
@@ -427,7 +426,7 @@ py::list operations(const Segment &segment)
     py::list found;
     for (uint32_t rank = 0; rank < segment.options().ranks; rank++) {
         auto add = [&](const Descriptor &one) { found.append(operation(segment, one, rank)); };
-        uint32_t first = rank * segment.options().table;
+        uint32_t first = rank * segment.operations();
         if (segment.is_here(rank))
             visit_operations(segment, rank, add);
         else
@@ -455,12 +454,11 @@ py::list open_operations(const Engine &engine)
 {
     const Segment &segment = engine.segment();
     py::list found;
-    for (uint32_t slot = 0; slot < segment.options().table; slot++) {
-        const Descriptor &one = segment.descriptor(engine.me() * segment.options().table + slot);
+    segment.visit_descriptors(engine.me(), [&](uint32_t, const Descriptor &one) {
         if (one.state != State::free && !(one.state == State::done && one.released))
             found.append(py::make_tuple(static_cast<int>(one.kind), one.owner, one.peer, one.tag,
                                         static_cast<int>(one.operation)));
-    }
+    });
     return found;
 }
 
@@ -482,7 +480,7 @@ py::list unreceived(Engine &engine)
 
 using Message = std::tuple<int32_t, int32_t, uint64_t, uint64_t, py::bytes>;
 
-bool restore(Engine &engine, const std::array<uint64_t, 4> &mark, const std::vector<Message> &messages,
+void restore(Engine &engine, const std::array<uint64_t, 4> &mark, const std::vector<Message> &messages,
              const py::bytes &schedule)
 {
     std::vector<Engine::Unreceived> unreceived;
@@ -497,7 +495,7 @@ bool restore(Engine &engine, const std::array<uint64_t, 4> &mark, const std::vec
         std::memcpy(&row, rows.data() + at, sizeof row);
         engine.segment().log(row);
     }
-    return engine.restore({mark[0], mark[1], mark[2], mark[3]}, unreceived);
+    engine.restore({mark[0], mark[1], mark[2], mark[3]}, unreceived);
 }
 
 py::dict state(Observer &observer)
@@ -583,6 +581,7 @@ PYBIND11_MODULE(_coschedule, module)
         .def("wait_all", &wait_for<Wait::all, PSE_BCS_WAITALL>)
         .def("wait_any", &wait_any)
         .def("test", &wait_for<Wait::test, PSE_BCS_TEST>)
+        .def("most_operations", [](const Engine &engine) { return engine.segment().operations(); })
         .def("failure",
              [](Engine &engine) {
                  const Shared &shared = engine.segment().shared();

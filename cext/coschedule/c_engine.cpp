@@ -40,16 +40,6 @@ template <class... Arguments> pse_bcs_end *make(char *reason, size_t room, Argum
     }
 }
 
-// Post a descriptor, again as long as the wait for a free one is interrupted.
-template <class Operation> uint32_t persist(const Engine &engine, Operation operation)
-{
-    uint32_t index;
-    do
-        index = operation();
-    while (index == none && !engine.segment().shared().failure.load());
-    return index;
-}
-
 Context context_of(const pse_bcs_envelope &given)
 {
     return {given.context, given.label, given.synchronous};
@@ -65,6 +55,9 @@ std::string failure_of(const Segment &segment, const char *const *labels)
     if (failure == PSE_BCS_FAILURE_STOPPED)
         return who + " has stood still for 10 s, in slice " + std::to_string(shared.slice) +
                ": its process is stopped (SIGSTOP)";
+    if (failure == PSE_BCS_FAILURE_FULL)
+        return who + " has " + std::to_string(segment.operations()) +
+               " operations under way, the most that there may be; wait for some of them";
     if (failure == PSE_BCS_FAILURE_DEAD)
         return who + " ended and did not call MPI_Finalize, in slice " + std::to_string(shared.slice);
     return deadlock_text(segment, labels);
@@ -168,22 +161,18 @@ void pse_bcs_end_close(pse_bcs_end *end)
 uint32_t pse_bcs_end_send(pse_bcs_end *end, const void *data, uint64_t bytes,
                           const struct pse_bcs_envelope *to)
 {
-    return persist(end->engine, [&] {
-        return end->engine.send(data, bytes, to->peer, to->tag, to->blocking, context_of(*to));
-    });
+    return end->engine.send(data, bytes, to->peer, to->tag, to->blocking, context_of(*to));
 }
 
 uint32_t pse_bcs_end_receive(pse_bcs_end *end, void *data, uint64_t bytes,
                              const struct pse_bcs_envelope *from)
 {
-    return persist(end->engine, [&] {
-        return end->engine.receive(data, bytes, from->peer, from->tag, from->blocking, context_of(*from));
-    });
+    return end->engine.receive(data, bytes, from->peer, from->tag, from->blocking, context_of(*from));
 }
 
 uint32_t pse_bcs_end_probe(pse_bcs_end *end, const struct pse_bcs_envelope *from)
 {
-    return persist(end->engine, [&] { return end->engine.probe(from->peer, from->tag, context_of(*from)); });
+    return end->engine.probe(from->peer, from->tag, context_of(*from));
 }
 
 enum pse_bcs_outcome pse_bcs_end_wait(pse_bcs_end *end, const uint32_t *operations, size_t count,

@@ -23,7 +23,7 @@ extern "C" {
 typedef struct pse_bcs_end pse_bcs_end;
 
 struct pse_bcs_settings {
-    uint32_t ranks, table; /* table: operations that a rank may have under way */
+    uint32_t ranks, table; /* table: buffers of each rank, for what travels with descriptors */
     bool strict, ordered;
     uint64_t slice;        /* ns */
     uint32_t leader;       /* the rank that makes the layer of its node */

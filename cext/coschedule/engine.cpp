@@ -18,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include "abi_waiting.h"
 #include "nodes/caller.hpp"
 #include "shared_memory.hpp"
 #include "standstill/segment_lock.hpp"
@@ -166,6 +167,7 @@ void Engine::leave()
     Guard guard(lock);
     if (segment_->rank(me_).left)
         return;
+    trace_sends();
     protocol_.leave(me_);
     pse_bcs_doorbells_leave(bells_, me_);
     Shared &shared = segment_->shared();
@@ -205,7 +207,23 @@ Engine::~Engine()
 
 void Engine::rank(uint32_t rank)
 {
-    pse_bcs_doorbells_ring(bells_, rank);
+    unblocked_.push_back(rank);
+}
+
+std::vector<uint32_t> Engine::take_unblocked()
+{
+    return std::exchange(unblocked_, {});
+}
+
+// A system puts who is woken on an idle core: those that were on others first, or one that was on this core
+// takes their place, and they share it.
+void Engine::wake_ranks(const std::vector<uint32_t> &ranks)
+{
+    auto core = static_cast<uint32_t>(sched_getcpu());
+    for (bool here : {false, true})
+        for (uint32_t rank : ranks)
+            if (pse_bcs_doorbells_is_on(bells_, rank, core) == here)
+                pse_bcs_doorbells_ring(bells_, rank);
 }
 
 void Engine::helper(uint32_t rank)
@@ -238,8 +256,7 @@ void Engine::connect(const std::string &endpoints)
 // What talks to the leaders of other nodes.
 void Engine::serve_nodes()
 {
-    if (segment_->options().strict)
-        be_on_time();
+    be_on_time(); // Else others wait until a rank that computes lets go of the core.
     node_thread_->run();
 }
 
@@ -266,28 +283,6 @@ void Engine::begin_slice()
         return strobe();
     protocol_.run_slice(0);
     protocol_.settle();
-}
-
-bool Engine::has_room(bool collective) const
-{
-    const Rank &mine = segment_->rank(me_);
-    return mine.free.head != none && (!collective || mine.pending < in_flight);
-}
-
-// With the lock held, and held again afterwards.
-uint32_t Engine::allocate(bool collective)
-{
-    while (!has_room(collective)) {
-        Lock lock(*this);
-        Guard guard(lock, std::adopt_lock);
-        segment_->rank(me_).waits = Wait::room;
-        bool ended = protocol_.has_failed() || (!work() && sleep(guard, {}) != PSE_BCS_WAIT_COMPLETE);
-        guard.release();
-        if (ended)
-            return none; // That the rank waits for room is what the failure's message says.
-        segment_->rank(me_).waits = Wait::idle;
-    }
-    return protocol_.has_failed() ? none : protocol_.allocate(me_);
 }
 
 // Whether the receiver of a message, or a rank of its node, was blocked when that was last known.
@@ -321,7 +316,7 @@ uint32_t Engine::posted(uint32_t index, bool blocking, bool background)
 // A descriptor with what all kinds have, or none; with the lock held.
 uint32_t Engine::describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const void *data, uint64_t bytes)
 {
-    uint32_t index = allocate(kind == PSE_BCS_KIND_COLLECTIVE);
+    uint32_t index = allocate();
     if (index == none)
         return none;
     Descriptor &one = segment_->descriptor(index);
@@ -345,13 +340,16 @@ uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t ta
     set_context(one, context);
     one.held = 1;
     one.blocking = blocking;
-    one.reads_payload = bytes <= PSE_BCS_EAGER;
-    if (one.reads_payload && bytes)
-        std::memcpy(segment_->payload(index), data, bytes);
-    if (one.reads_payload && !segment_->options().strict && !context.synchronous)
-        one.sent = 1; // Its buffer is the owner's again.
+    bool is_early = !segment_->options().strict && !context.synchronous;
+    buffer_sends();
+    one.sent = (unbuffered_.empty() || !bytes) && take_buffer(one) && is_early;
     // Who sends a small message goes on at once, and does not run a slice because it blocks.
-    return posted(index, blocking && !one.reads_payload, !one.reads_payload);
+    posted(index, blocking && !one.reads_payload, !one.reads_payload);
+    if (is_early && !one.reads_payload && bytes <= PSE_BCS_EAGER &&
+        segment_->is_here(static_cast<uint32_t>(dest)))
+        unbuffered_.emplace_back(index, one.sequence);
+    segment_->rank(me_).unbuffered = static_cast<uint32_t>(unbuffered_.size());
+    return index;
 }
 
 uint32_t Engine::receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking,
@@ -396,13 +394,17 @@ uint32_t Engine::collective(const Collection &what, Call call)
     one.blocking = what.blocking;
     one.target = reinterpret_cast<uint64_t>(what.target);
     bool reduces = call.reduction.routine != nullptr;
-    one.reads_payload = what.bytes + table <= (reduces ? PSE_BCS_WHOLE : PSE_BCS_EAGER);
-    if (table)
-        std::memcpy(segment_->payload(index), what.pieces.data(), table);
+    bool is_small = what.bytes + table <= (reduces ? PSE_BCS_WHOLE : PSE_BCS_EAGER);
+    bool is_buffered = protocol_.take_buffer(one, table + (is_small ? what.bytes : 0));
+    one.reads_payload = is_buffered && is_small;
+    if (table && is_buffered)
+        std::memcpy(segment_->payload(one), what.pieces.data(), table);
     if (one.reads_payload && what.bytes && what.data)
-        std::memcpy(segment_->payload(index) + table, what.data, what.bytes);
+        std::memcpy(segment_->payload(one) + table, what.data, what.bytes);
     if (trace_)
         trace_->expect(what.pieces, call.target);
+    call.pieces = what.pieces;
+    one.pieces = table && !is_buffered ? reinterpret_cast<uint64_t>(call.pieces.data()) : 0;
     calls_[index] = std::move(call);
     bool background = !one.reads_payload && !what.blocking;
     if (background)
@@ -429,7 +431,26 @@ void Engine::release(uint32_t request)
     calls_.erase(request);
     if (one.kind == PSE_BCS_KIND_PROBE && one.state == State::exchanged)
         protocol_.withdraw(request);
-    protocol_.release(request);
+    if (!trace_ || one.kind != PSE_BCS_KIND_SEND)
+        return protocol_.release(request);
+    sends_.push_back(request);
+    if (sends_.size() > most_sends_)
+        trace_sends();
+}
+
+// Sends are kept until they are matched, since the trace tells in which slice.
+void Engine::trace_sends()
+{
+    auto is_told = [this](uint32_t request) {
+        const Descriptor &one = segment_->descriptor(request);
+        if (!one.matched)
+            return false;
+        trace_->add_match(one);
+        protocol_.release(request);
+        return true;
+    };
+    sends_.erase(std::remove_if(sends_.begin(), sends_.end(), is_told), sends_.end());
+    most_sends_ = 2 * sends_.size();
 }
 
 bool Engine::cancel(uint32_t request)
@@ -493,50 +514,6 @@ bool Engine::is_satisfied(const std::vector<uint32_t> &requests, Wait mode)
     return mine.answer != none;
 }
 
-// Move what can be moved now, with the lock held; says whether there was anything.
-bool Engine::work()
-{
-    uint32_t index = protocol_.take_ready(me_);
-    if (index == none)
-        return false;
-    move(index);
-    return true;
-}
-
-void Engine::move(uint32_t index)
-{
-    const Descriptor &one = segment_->descriptor(index);
-    Shared &shared = segment_->shared();
-    bool message = one.kind == PSE_BCS_KIND_RECEIVE;
-    bool small = message ? segment_->descriptor(one.match).reads_payload != 0
-                         : one.bytes == 0 && !segment_->collective(one.number).lasts;
-    Call *call = message ? nullptr : &calls_[index]; // Its place doesn't move when others come and go.
-    uint64_t bytes = message ? protocol_.chunk_of(one) : 0;
-    if (!small)
-        pthread_mutex_unlock(&shared.lock);
-    int error = 0;
-    uint64_t begin = protocol_.time();
-    try {
-        if (message)
-            transfer_.fetch(one, bytes);
-        else
-            segment_->descriptor(index).error |= !transfer_.perform(one, *call);
-    } catch (const std::system_error &caught) {
-        error = caught.code().value();
-    }
-    uint64_t took = protocol_.time() - begin;
-    if (!small)
-        Lock(*this).lock();
-    if (error)
-        return protocol_.fail(PSE_BCS_FAILURE_DEAD, none, none);
-    if (call)
-        segment_->descriptor(index).partial = reinterpret_cast<uint64_t>(call->partial.data());
-    protocol_.note_move(one, took);
-    protocol_.finish(index, bytes);
-    if (!segment_->is_single())
-        protocol_.settle();
-}
-
 // Other nodes were told that this rank is blocked, and decide by that: it stays so until they have.
 void Engine::keep_promise(Guard &guard)
 {
@@ -558,15 +535,17 @@ pse_bcs_outcome Engine::sleep(Guard &guard, const std::vector<uint32_t> &request
     begin_slice();
     bool ends = segment_->options().strict && ends_with_slice(requests);
     const Shared &shared = segment_->shared();
-    uint64_t boundary = ends ? shared.pace.begin_of(shared.slice + 1) : 0;
+    uint64_t boundary = ends ? shared.pace.begin_of(shared.slice + 1) : 0, awake = awake_time(requests);
     guard.unlock();
     if (ends)
         await(boundary);
     bool rang = true;
     while (rang && mine.blocked.load()) {
-        rang = pse_bcs_doorbells_wait(bells_, me_, seen, look_);
+        rang = pse_bcs_doorbells_wait(bells_, me_, seen, look_, awake);
         seen = rang ? pse_bcs_doorbells_read(bells_, me_) : seen;
     }
+    if (segment_->options().strict)
+        pse_bcs_doorbells_note_core(bells_, me_);
     guard.lock();
     keep_promise(guard);
     bool interrupted = mine.blocked.load();
@@ -586,6 +565,17 @@ bool Engine::ends_with_slice(const std::vector<uint32_t> &requests) const
         return one.is_done() || (one.state == State::moved && rests);
     };
     return !requests.empty() && std::all_of(requests.begin(), requests.end(), ends);
+}
+
+// How long to look for the answer before this rank sleeps: not where large messages move first, or where only
+// a strobe or another node brings it, whose thread may want this core.
+uint64_t Engine::awake_time(const std::vector<uint32_t> &requests) const
+{
+    if (!segment_->is_single())
+        return 0;
+    auto is_small = [this](uint32_t request) { return segment_->descriptor(request).bytes <= PSE_BCS_EAGER; };
+    bool soon = !segment_->options().strict && std::all_of(requests.begin(), requests.end(), is_small);
+    return soon ? PSE_BCS_AWAKE : PSE_BACKOFF_AWAKE_FOR_BELL;
 }
 
 // Be awake when the next slice begins, so that this rank goes on at once.
@@ -651,6 +641,7 @@ pse_bcs_outcome Engine::wait_until(Guard &guard, const std::vector<uint32_t> &re
     pse_bcs_outcome outcome = PSE_BCS_WAIT_COMPLETE;
     bool looked = false;
     for (;;) {
+        buffer_sends();
         if (protocol_.has_failed())
             outcome = PSE_BCS_WAIT_FAILED;
         else if (mine.tested) // What completes from now on does so for the next test.
@@ -725,7 +716,7 @@ void Engine::send_strobes()
             continue;
         uint64_t deadline = shared.pace.boundary_after(pse_clock()); // Only this thread changes the pace.
         if (strict)
-            strobe_timer_.sleep_until(deadline);
+            strobe_timer_.sleep_until(deadline, [this] { return is_core_wanted(); });
         else
             pse_clock_sleep_until(deadline);
         Guard guard(lock);
@@ -745,6 +736,16 @@ void Engine::send_strobes()
         if (protocol_.needs_strobe() || (strict && idle < linger))
             shared.armed.store(1);
     }
+}
+
+// Whether a rank computes on this thread's core.
+bool Engine::is_core_wanted() const
+{
+    auto core = static_cast<uint32_t>(sched_getcpu());
+    for (uint32_t rank = 0; rank < segment_->options().ranks; rank++)
+        if (!segment_->rank(rank).blocked.load() && pse_bcs_doorbells_is_on(bells_, rank, core))
+            return true;
+    return false;
 }
 
 // Sleep until a slice may begin; without a stepper, all may.

@@ -6,11 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "monitoring/monitor.hpp"
@@ -99,7 +101,7 @@ class Engine final : public Platform
     // That slices have become longer; empty if they haven't.
     std::string pace_text() const;
 
-    // Each gives a descriptor, or none if the wait for a free one was interrupted or the layer has failed.
+    // Each gives a descriptor at once, or none if the layer has failed.
     uint32_t send(const void *data, uint64_t bytes, int32_t dest, int32_t tag, bool blocking,
                   const Context &context = {});
     uint32_t receive(void *data, uint64_t bytes, int32_t source, int32_t tag, bool blocking,
@@ -141,9 +143,8 @@ class Engine final : public Platform
     Mark mark();
     // Messages of this rank that nobody has received, in the order in which they were sent.
     std::vector<Unreceived> unreceived();
-    // Take up where a mark was made; false: there is no room for so many messages.  Data of more than
-    // PSE_BCS_EAGER bytes stays where it is until it is received.
-    bool restore(const Mark &mark, const std::vector<Unreceived> &messages);
+    // Take up where a mark was made.  Data stays where it is until it is received.
+    void restore(const Mark &mark, const std::vector<Unreceived> &messages);
     // How many operations this rank has posted: what a checkpoint itself posts doesn't count.
     void set_sequence(uint64_t sequence);
 
@@ -169,6 +170,8 @@ class Engine final : public Platform
     {
     }
     void rank(uint32_t rank) override;
+    std::vector<uint32_t> take_unblocked() override;
+    void wake_ranks(const std::vector<uint32_t> &ranks) override;
     void helper(uint32_t rank) override;
     void strobe() override;
     void nodes() override;
@@ -177,13 +180,14 @@ class Engine final : public Platform
   private:
     friend class Lock;
     void enter(uint32_t rank);
-    uint32_t allocate(bool collective);
+    uint32_t allocate();
     uint32_t describe(pse_bcs_kind kind, int32_t peer, int32_t tag, const void *data, uint64_t bytes);
     bool is_awaited(const Descriptor &send) const;
+    void buffer_sends();
+    bool take_buffer(Descriptor &send);
     void keep_promise(std::unique_lock<class Lock> &guard);
     void serve_nodes();
     int open_peer(uint32_t rank);
-    bool has_room(bool collective) const;
     uint32_t posted(uint32_t index, bool blocking, bool background);
     void begin_slice();
     bool work();
@@ -197,7 +201,10 @@ class Engine final : public Platform
     pse_bcs_outcome wait_for_answer(std::unique_lock<class Lock> &guard,
                                     const std::vector<uint32_t> &requests, Wait mode);
     void trace_complete(const std::vector<uint32_t> &requests, Wait mode);
+    void trace_sends();
     bool ends_with_slice(const std::vector<uint32_t> &requests) const;
+    uint64_t awake_time(const std::vector<uint32_t> &requests) const;
+    bool is_core_wanted() const;
     void await(uint64_t boundary);
     std::thread start(void (Engine::*body)());
     void start_helper();
@@ -215,11 +222,16 @@ class Engine final : public Platform
     Transfer transfer_;
     Monitor monitor_;
     std::unique_ptr<LayerTrace> trace_;
+    std::vector<uint32_t> sends_; // Forgotten by the program, but not told by the trace;
+    size_t most_sends_ = 0;       // how many there are when it looks again.
     std::unique_ptr<Watchdog> watchdog_;
     std::unordered_map<uint32_t, Call> calls_; // Of collective descriptors; guarded by the lock.
-    std::vector<int> peers_;                   // pidfds
+    std::deque<std::pair<uint32_t, uint64_t>>
+        unbuffered_;         // Sends that wait for a buffer: index and sequence.
+    std::vector<int> peers_; // pidfds
     int stop_event_ = -1;
     StrobeTimer strobe_timer_, own_timer_;
+    std::vector<uint32_t> unblocked_; // Guarded by the lock.
     std::atomic<bool> stopping_{false};
     int caller_ = -1; // Wakes the leader's thread for other nodes.
     std::unique_ptr<Link> link_;

@@ -33,13 +33,15 @@ bool is_reduction(uint32_t operation)
 uint32_t rounds_of(const Descriptor &part)
 {
     bool pieces = part.operation == PSE_BCS_REDUCE || part.operation == PSE_BCS_ALLREDUCE;
-    return pieces && !part.reads_payload ? 2 : 1;
+    return pieces && part.bytes > PSE_BCS_WHOLE ? 2 : 1;
 }
 
 // Nobody else reads the buffer of this part, or no longer.
 bool is_unread(const Descriptor &part)
 {
     bool root = static_cast<int32_t>(part.owner) == part.peer;
+    if (part.pieces)
+        return false;
     switch (part.operation) {
     case PSE_BCS_BCAST:
     case PSE_BCS_SCATTER:
@@ -55,13 +57,20 @@ bool is_unread(const Descriptor &part)
 
 uint32_t Protocol::allocate(uint32_t rank)
 {
-    uint32_t index = s_.pop(s_.rank(rank).free);
+    uint32_t index = s_.take_descriptor(rank);
     if (index != none) {
         s_.descriptor(index) = Descriptor{};
         s_.descriptor(index).owner = rank;
-        s_.descriptor(index).match = none;
+        s_.descriptor(index).match = s_.descriptor(index).buffer = none;
     }
     return index;
+}
+
+bool Protocol::take_buffer(Descriptor &one, uint64_t bytes) const
+{
+    if (bytes && bytes <= PSE_BCS_EAGER)
+        one.buffer = s_.take_buffer(one);
+    return !bytes || one.buffer != none;
 }
 
 void Protocol::post(uint32_t index)
@@ -71,13 +80,30 @@ void Protocol::post(uint32_t index)
     one.state = State::posted;
     one.epoch = s_.shared().epoch;
     one.sequence = rank.sequence++;
-    s_.push(rank.posted, index);
     if (one.kind == PSE_BCS_KIND_COLLECTIVE) {
         one.number = rank.collectives++;
-        rank.pending++;
+        s_.push(rank.deferred, index);
+        post_deferred(one.owner);
+    } else {
+        s_.push(rank.posted, index);
     }
     if (s_.options().strict)
         platform_.strobe();
+}
+
+// Collective operations of a rank that have a place among those under way.
+bool Protocol::post_deferred(uint32_t rank)
+{
+    List &deferred = s_.rank(rank).deferred;
+    bool posted = false;
+    for (uint32_t index = deferred.head; index != none; index = deferred.head) {
+        uint64_t number = s_.descriptor(index).number;
+        if (s_.collective(number).number != number)
+            break;
+        s_.push(s_.rank(rank).posted, s_.pop(deferred));
+        posted = true;
+    }
+    return posted;
 }
 
 void Protocol::release(uint32_t index)
@@ -102,11 +128,8 @@ void Protocol::collect(uint32_t index)
     Descriptor &one = s_.descriptor(index);
     if (one.state != State::done || !one.released || one.held)
         return;
-    Rank &rank = s_.rank(one.owner);
     one.state = State::free;
-    s_.push_front(rank.free, index); // Its payload is warm.
-    if (rank.waits == Wait::room)
-        unblock(one.owner);
+    s_.push_front(s_.rank(one.owner).free, index); // Its memory is warm.
 }
 
 // A descriptor that others read from the payload is complete for its owner at once, but not free.
@@ -357,7 +380,7 @@ void Protocol::join(uint32_t index, pse_bcs_slice &record)
     if (operation.arrived && !fits(operation, s_.descriptor(s_.part(one.number, first)), one))
         return fail(PSE_BCS_FAILURE_MISMATCH, first, one.owner);
     s_.part(one.number, one.owner) = index;
-    operation.lasts |= !one.reads_payload && one.bytes;
+    operation.lasts |= one.pieces || (!one.reads_payload && one.bytes);
     one.held = 1;
     if (++operation.arrived == s_.options().ranks) {
         record.ncollmsm++;
@@ -402,6 +425,8 @@ uint32_t Protocol::find(uint32_t rank, uint32_t receive, uint32_t &previous, boo
             best = index;
             previous = before;
         }
+        if (fits && one.peer != any) // Those of one rank are in their order.
+            break;
         before = index;
     }
     return best;
@@ -444,6 +469,7 @@ void Protocol::pair(uint32_t receive, uint32_t send)
     from.state = from.state == State::done ? State::done : State::moving;
     note_match(into, from);
     note_time(into);
+    note_time(from);
     make_ready(receive);
 }
 
@@ -503,14 +529,17 @@ void Protocol::finish_message(uint32_t index)
 // Nobody else reads it any more.
 void Protocol::let_go(uint32_t index)
 {
-    s_.descriptor(index).held = 0;
-    if (!s_.is_here(s_.descriptor(index).owner)) {
-        s_.descriptor(index).state = State::free;
-        tell(News::received, index, !s_.descriptor(index).sent);
-    } else if (s_.descriptor(index).state == State::done)
-        collect(index);
-    else
-        complete(index);
+    Descriptor &one = s_.descriptor(index);
+    one.held = 0;
+    if (!s_.is_here(one.owner)) {
+        one.state = State::free;
+        return tell(News::received, index, !one.sent);
+    }
+    s_.give_back(one);
+    const Rank &owner = s_.rank(one.owner);
+    if (owner.unbuffered && owner.waits != Wait::away)
+        unblock(one.owner); // Perhaps there is a buffer now.
+    one.state == State::done ? collect(index) : complete(index);
 }
 
 void Protocol::finish_part(uint32_t index)
@@ -539,16 +568,20 @@ void Protocol::count_down(Collective &operation)
 void Protocol::end(Collective &operation)
 {
     operation.used = 0;
+    uint64_t number = std::exchange(operation.number, operation.number + in_flight);
+    bool posted = false;
     for (uint32_t rank = 0; rank < s_.options().ranks; rank++) {
-        uint32_t index = s_.part(operation.number, rank);
-        s_.rank(rank).pending--;
+        uint32_t index = s_.part(number, rank);
         if (!s_.is_here(rank))
             s_.descriptor(index).state = State::free;
         else if (s_.options().strict && !hears_) // Else the next slice has begun.
             postpone(index, State::moved);
         else
             let_go(index);
+        posted |= post_deferred(rank);
     }
+    if (posted)
+        platform_.strobe();
 }
 
 bool Protocol::is_quiescent() const
@@ -634,7 +667,8 @@ void Protocol::tell(News news, uint32_t index, bool urgent)
     if (s_.is_single())
         return;
     Shared &shared = s_.shared();
-    s_.records()[shared.told_nodes++] = {news, index, s_.descriptor(index).partial};
+    const Descriptor &one = s_.descriptor(index);
+    s_.records()[shared.told_nodes++] = {news, index, news == News::received ? one.slice : one.partial};
     shared.urgent |= urgent || s_.options().strict;
 }
 

@@ -23,7 +23,15 @@ class Platform
     virtual uint64_t now() = 0; // ns
     // A microphase is over on all nodes, and the next one begins.
     virtual void microstrobe() = 0;
-    virtual void rank(uint32_t rank) = 0;   // It is no longer blocked.
+    virtual void rank(uint32_t rank) = 0; // It is no longer blocked.
+    // Those that rank() has not woken, with the lock held; and wake them, without it.
+    virtual std::vector<uint32_t> take_unblocked()
+    {
+        return {};
+    }
+    virtual void wake_ranks(const std::vector<uint32_t> & /*ranks*/)
+    {
+    }
     virtual void helper(uint32_t rank) = 0; // It computes, and bytes can be moved for it.
     virtual void strobe() = 0;              // A slice is to begin at the next boundary.
     virtual void nodes() // A slice is to begin on all nodes; never called where there is one.
@@ -41,8 +49,11 @@ class Protocol
     {
     }
 
-    // A descriptor for the rank to fill in, or none: its table is full.
+    // A descriptor for the rank to fill in, or none: it has too many.
     uint32_t allocate(uint32_t rank);
+    // A buffer for so many bytes, from which others read them; false: all are in use, and others read the
+    // owner's memory.  It is given back when nobody reads it any more.
+    bool take_buffer(Descriptor &one, uint64_t bytes) const;
     void post(uint32_t index);
     // A send that was exchanged goes to where it is received.
     void deliver(uint32_t index);
@@ -86,6 +97,10 @@ class Protocol
     void call_strobe()
     {
         platform_.strobe();
+    }
+    Platform &platform() const
+    {
+        return platform_;
     }
     // It is time for a strobe; where a node is still in the slice before, it is sent at the next boundary.
     void strobe_nodes(uint64_t deadline);
@@ -166,6 +181,7 @@ class Protocol
     void keep_time(pse_bcs_slice &record, uint64_t deadline);
     bool exchange(pse_bcs_slice &record);
     void schedule(pse_bcs_slice &record);
+    bool post_deferred(uint32_t rank);
     void join(uint32_t index, pse_bcs_slice &record);
     bool fits(const Collective &operation, const Descriptor &first, const Descriptor &one) const;
     uint32_t match(uint32_t rank, bool decide);

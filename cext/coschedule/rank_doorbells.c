@@ -50,7 +50,20 @@ uint32_t pse_bcs_doorbells_read(pse_bcs_doorbells *bells, uint32_t rank)
     return pse_channel_bell_read(pse_board_slot(bells, rank));
 }
 
-bool pse_bcs_doorbells_wait(pse_bcs_doorbells *bells, uint32_t rank, uint32_t seen, uint64_t timeout)
+bool pse_bcs_doorbells_wait(pse_bcs_doorbells *bells, uint32_t rank, uint32_t seen, uint64_t timeout,
+                            uint64_t awake)
 {
-    return pse_channel_bell_wait(bells, rank, seen, timeout, NULL);
+    return pse_channel_bell_wait_awake(bells, rank, seen, timeout, awake, NULL);
+}
+
+bool pse_bcs_doorbells_is_on(const pse_bcs_doorbells *bells, uint32_t rank, uint32_t core)
+{
+    pse_slot *slot = pse_board_slot(bells, rank);
+    return atomic_load_explicit(&slot->state, memory_order_relaxed) == PSE_RANK_RUNNING &&
+           atomic_load_explicit(&slot->cpu, memory_order_relaxed) == core;
+}
+
+void pse_bcs_doorbells_note_core(pse_bcs_doorbells *bells, uint32_t rank)
+{
+    pse_channel_bell_note_core(pse_board_slot(bells, rank));
 }

@@ -24,8 +24,13 @@ void pse_bcs_doorbells_leave(pse_bcs_doorbells *bells, uint32_t rank);
 
 void pse_bcs_doorbells_ring(pse_bcs_doorbells *bells, uint32_t rank);
 uint32_t pse_bcs_doorbells_read(pse_bcs_doorbells *bells, uint32_t rank);
-/* Sleep until the bell differs from `seen`, at most `timeout` ns; false after the timeout or a signal. */
-bool pse_bcs_doorbells_wait(pse_bcs_doorbells *bells, uint32_t rank, uint32_t seen, uint64_t timeout);
+/* Sleep until the bell differs from `seen`, at most `timeout` ns, after looking for it for `awake` ns on a
+ * core that is free; false after the timeout or a signal. */
+bool pse_bcs_doorbells_wait(pse_bcs_doorbells *bells, uint32_t rank, uint32_t seen, uint64_t timeout,
+                            uint64_t awake);
+/* Whether the rank, one that has not left, was on a core when that was last noted. */
+bool pse_bcs_doorbells_is_on(const pse_bcs_doorbells *bells, uint32_t rank, uint32_t core);
+void pse_bcs_doorbells_note_core(pse_bcs_doorbells *bells, uint32_t rank);
 
 #ifdef __cplusplus
 }

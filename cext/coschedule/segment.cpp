@@ -14,6 +14,7 @@
 #include <string>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 namespace pse::coschedule
 {
@@ -25,6 +26,11 @@ constexpr size_t records_of_descriptor = 8;
 
 constexpr uint64_t magic = 0x3173636265737000; // "\0psebcs1"
 
+uint32_t operations_of(uint32_t ranks)
+{
+    return std::min<uint32_t>(PSE_BCS_MOST_OPERATIONS, PSE_BCS_MOST_DESCRIPTORS / ranks);
+}
+
 [[noreturn]] void fail(const char *what)
 {
     throw std::system_error(errno, std::generic_category(), what);
@@ -35,21 +41,23 @@ constexpr uint64_t magic = 0x3173636265737000; // "\0psebcs1"
 // With base 0 it only says how many bytes are needed.
 size_t Segment::place(uintptr_t base, const Options &options)
 {
-    size_t at = 0, table = size_t{options.ranks} * options.table;
+    size_t at = 0, buffers = size_t{options.ranks} * (options.table + in_flight);
+    size_t operations = size_t{options.ranks} * operations_of(options.ranks);
     shared_ = take_room<Shared>(base, at, 1);
     ranks_ = take_room<Rank>(base, at, options.ranks);
-    descriptors_ = take_room<Descriptor>(base, at, table);
+    descriptors_ = take_room<Descriptor>(base, at, operations);
     collectives_ = take_room<Collective>(base, at, in_flight);
     parts_ = take_room<uint32_t>(base, at, size_t{in_flight} * options.ranks);
     slices_ = take_room<pse_bcs_slice>(base, at, options.monitored);
     matches_ = take_room<pse_bcs_match>(base, at, options.logged);
     replay_ = take_room<pse_bcs_match>(base, at, options.replayed);
     size_t elsewhere = options.nodes > 1;
-    records_ = take_room<Record>(base, at, elsewhere * table * records_of_descriptor);
+    records_ = take_room<Record>(base, at, elsewhere * operations * records_of_descriptor);
     fetches_ = take_room<Fetch>(base, at, elsewhere * options.ranks * fetches);
-    shown_ = take_room<Descriptor>(base, at, elsewhere * table);
+    shown_ = take_room<Descriptor>(base, at, elsewhere * operations);
     shown_matches_ = take_room<pse_bcs_match>(base, at, elsewhere * options.logged);
-    payloads_ = take_room<uint8_t>(base, at, table * PSE_BCS_EAGER);
+    next_buffers_ = take_room<uint32_t>(base, at, buffers);
+    payloads_ = take_room<uint8_t>(base, at, buffers * PSE_BCS_EAGER);
     return at;
 }
 
@@ -63,6 +71,7 @@ void Segment::map(size_t bytes)
         errno = error;
         fail("map the memory that ranks share");
     }
+    madvise(base, bytes, MADV_DONTDUMP); // Most of it is never used.
     shared_ = static_cast<Shared *>(base);
 }
 
@@ -83,9 +92,10 @@ Segment::Segment(const Options &options, const std::vector<uint32_t> &nodes)
         ranks_[rank].call = none;
         ranks_[rank].node = nodes.empty() ? options.node : nodes[rank];
         shared_->options.neighbours += is_here(rank);
-        for (uint32_t slot = 0; is_here(rank) && slot < options.table; slot++)
-            push(ranks_[rank].free, rank * options.table + slot);
+        ranks_[rank].messages.free = ranks_[rank].operations.free = none;
     }
+    for (uint64_t number = 0; number < in_flight; number++)
+        collectives_[number].number = number;
     shared_->magic = magic;
 }
 
@@ -138,6 +148,48 @@ void Segment::log(const pse_bcs_match &decision) const
 {
     if (options().logged)
         matches_[shared_->logged++ % options().logged] = decision;
+}
+
+uint32_t Segment::operations() const
+{
+    return operations_of(options().ranks);
+}
+
+uint32_t Segment::take_descriptor(uint32_t rank) const
+{
+    Rank &owner = ranks_[rank];
+    if (owner.free.head != none)
+        return pop(owner.free);
+    return owner.descriptors < operations() ? rank * operations() + owner.descriptors++ : none;
+}
+
+void Segment::note_descriptor(uint32_t index) const
+{
+    uint32_t &known = ranks_[index / operations()].descriptors;
+    known = std::max(known, index % operations() + 1);
+}
+
+// A rank has those for messages first, then those for collective operations.
+uint32_t Segment::take_buffer(const Descriptor &one) const
+{
+    BufferPool &pool = pool_of(one);
+    uint32_t index = pool.free, messages = options().table;
+    bool collective = one.kind == PSE_BCS_KIND_COLLECTIVE;
+    if (index != none)
+        pool.free = next_buffers_[index];
+    else if (pool.used < (collective ? in_flight : messages))
+        index = one.owner * (messages + in_flight) + (collective ? messages : 0) + pool.used++;
+    return index;
+}
+
+void Segment::give_back(Descriptor &buffered) const
+{
+    uint32_t index = std::exchange(buffered.buffer, none);
+    if (index == none)
+        return;
+    BufferPool &pool = pool_of(buffered);
+    next_buffers_[index] = pool.free;
+    pool.free = index;
 }
 
 void Segment::push(List &list, uint32_t index) const

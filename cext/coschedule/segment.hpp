@@ -24,7 +24,7 @@ constexpr uint32_t in_flight = 64; // Collective operations that may be under wa
 
 struct Options {
     uint32_t ranks;
-    uint32_t table;                      // Descriptors of each rank.
+    uint32_t table;                      // Buffers of each rank for messages that travel with descriptors.
     uint32_t strict;                     // Slices begin at their time only.
     uint32_t ordered;                    // Wildcards are decided when all ranks are blocked.
     uint64_t slice;                      // ns, at first
@@ -61,6 +61,7 @@ struct Descriptor {
     uint32_t next;     // In the list that it is in.
     uint32_t match;    // Receives and probes: the send.
     uint32_t error;    // 1: the message was longer than the buffer.
+    uint32_t buffer;   // What travels with it lies there; none: nothing does.
     uint64_t sequence; // Counts the descriptors of its owner; collectives: `number` counts those.
     uint64_t number;
     uint64_t epoch;   // In which it was posted.
@@ -69,17 +70,18 @@ struct Descriptor {
     uint64_t target;         // Collectives: of the buffer for the result.
     uint64_t moved;          // Bytes that have arrived.
     uint64_t partial;        // Reductions of large arrays: of the owner's piece of the result.
-    uint32_t reads_payload;  // Sends, collectives: the bytes lie in the payload.
-    uint32_t sent;           // Sends: the buffer is the owner's again.
-    uint32_t awaited;        // Its owner waits for it: its place in the list of the wait, from 1.
-    uint32_t released;       // Its owner forgot it.
-    uint32_t held;           // Somebody else still reads it.
-    uint32_t round;          // Collectives: that its part is in.
+    uint64_t pieces;         // SCATTER, ALLTOALL without a buffer: of what each rank gets; else 0.
     uint64_t context;        // Messages match receives of their context only.
-    uint32_t label;          // What the operation is part of, for messages about it; see c_engine.h.
-    uint32_t blocking;       // Its owner posted it in a call that waits for it.
-    uint32_t traced;         // Its owner's trace tells that it is complete.
     uint64_t slice, matched; // Where slices are traced: that in which it was matched, and when; 0: not here.
+    uint32_t awaited;        // Its owner waits for it: its place in the list of the wait, from 1.
+    uint32_t round;          // Collectives: that its part is in.
+    uint32_t label;          // What the operation is part of, for messages about it; see c_engine.h.
+    uint8_t reads_payload;   // Sends, collectives: the bytes lie in the buffer, or there are none.
+    uint8_t sent;            // Sends: the memory is the owner's again.
+    uint8_t released;        // Its owner forgot it.
+    uint8_t held;            // Somebody else still reads it.
+    uint8_t blocking;        // Its owner posted it in a call that waits for it.
+    uint8_t traced;          // Its owner's trace tells that it is complete.
 
     bool is_done() const // As its owner sees it.
     {
@@ -88,7 +90,12 @@ struct Descriptor {
 };
 
 // away: in a call that isn't the layer's, and blocked for all that it knows.
-enum class Wait : uint32_t { idle, all, one, test, room, away };
+enum class Wait : uint32_t { idle, all, one, test, away };
+
+// Buffers of a rank: how many have ever been taken, and the one that was given back last, or none.
+struct BufferPool {
+    uint32_t used, free;
+};
 
 struct Rank {
     std::atomic<int32_t> process;
@@ -107,13 +114,17 @@ struct Rank {
     uint32_t shown; // Of another node, while somebody looks on: how many operations of it are known here.
     uint64_t sequence;
     uint64_t collectives; // How many it has posted.
-    uint64_t pending;     // Those of them that are under way.
     uint64_t answers;     // How many tests and waits for one of several have ended.
-    List free, posted, arrivals, receives, ready, later; // later: not before the next slice
+    List free, posted, arrivals, receives, ready;
+    List later;           // Not before the next slice.
+    List deferred;        // Collective operations that wait until older ones have ended.
+    uint32_t descriptors; // How many of its own have ever been in use.
+    BufferPool messages, operations;
+    uint32_t unbuffered; // How many sends wait for a buffer.
 };
 
 struct Collective {
-    uint64_t number;
+    uint64_t number; // The only one that may be under way here.
     uint32_t kind;
     int32_t root;
     uint64_t bytes;
@@ -122,12 +133,12 @@ struct Collective {
 };
 
 // What other nodes are told in the next slice.
-enum class News : uint32_t { posted, received, performed, waits, full };
+enum class News : uint32_t { posted, received, performed, waits };
 
 struct Record {
     News news;
-    uint32_t index; // Of a descriptor, which is the same on all nodes; full: a rank.
-    uint64_t value; // performed: the descriptor's `partial`.
+    uint32_t index; // Of a descriptor, which is the same on all nodes.
+    uint64_t value; // performed: the descriptor's `partial`; received: its `slice`.
 };
 
 // Bytes out of the memory of a rank of another node, asked for by a thread of a rank of this one.
@@ -221,9 +232,10 @@ class Segment
     {
         return descriptors_[index];
     }
-    uint8_t *payload(uint32_t index) const
+    // What travels with a descriptor that has a buffer.
+    uint8_t *payload(const Descriptor &one) const
     {
-        return payloads_ + size_t{index} * PSE_BCS_EAGER;
+        return payloads_ + size_t{one.buffer} * PSE_BCS_EAGER;
     }
     Collective &collective(uint64_t number) const
     {
@@ -260,7 +272,8 @@ class Segment
     uint64_t table_bytes(const Descriptor &one) const
     {
         bool has_table = one.operation == PSE_BCS_SCATTER || one.operation == PSE_BCS_ALLTOALL;
-        return one.kind == PSE_BCS_KIND_COLLECTIVE && has_table ? options().ranks * sizeof(Piece) : 0;
+        bool is_here = one.kind == PSE_BCS_KIND_COLLECTIVE && has_table && one.buffer != none;
+        return is_here ? options().ranks * sizeof(Piece) : 0;
     }
     // and all that others read of it.
     uint64_t payload_bytes(const Descriptor &one) const
@@ -290,12 +303,33 @@ class Segment
     const pse_bcs_match *recorded(uint32_t kind, uint32_t rank, uint64_t number) const;
     void log(const pse_bcs_match &decision) const;
 
+    // A descriptor or a buffer of a rank, the one given back last first since its memory is warm; or none.
+    uint32_t take_descriptor(uint32_t rank) const;
+    uint32_t take_buffer(const Descriptor &one) const;
+    void give_back(Descriptor &buffered) const;
+    // A descriptor of another node has its place here too.
+    void note_descriptor(uint32_t index) const;
+    // The descriptors of a rank that have ever been in use: visit(index, descriptor).
+    template <class Visitor> void visit_descriptors(uint32_t rank, Visitor visit) const
+    {
+        uint32_t first = rank * operations();
+        for (uint32_t index = first; index < first + ranks_[rank].descriptors; index++)
+            visit(index, descriptors_[index]);
+    }
+    // How many a rank may have under way.
+    uint32_t operations() const;
+
     void push(List &list, uint32_t index) const;
     void push_front(List &list, uint32_t index) const;
     uint32_t pop(List &list) const;
     void remove(List &list, uint32_t previous, uint32_t index) const;
 
   private:
+    BufferPool &pool_of(const Descriptor &one) const
+    {
+        Rank &owner = ranks_[one.owner];
+        return one.kind == PSE_BCS_KIND_COLLECTIVE ? owner.operations : owner.messages;
+    }
     size_t place(uintptr_t base, const Options &options);
     void map(size_t bytes);
 
@@ -313,6 +347,7 @@ class Segment
     Fetch *fetches_ = nullptr;
     Descriptor *shown_ = nullptr;
     pse_bcs_match *shown_matches_ = nullptr;
+    uint32_t *next_buffers_ = nullptr; // Behind each that was given back.
     uint8_t *payloads_ = nullptr;
 };
 

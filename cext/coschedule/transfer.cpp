@@ -87,9 +87,8 @@ void Transfer::read(const Descriptor &source, uint64_t offset, void *into, uint6
 {
     if (!bytes)
         return;
-    auto index = static_cast<uint32_t>(&source - &s_.descriptor(0));
     if (source.reads_payload)
-        std::memcpy(into, s_.payload(index) + s_.table_bytes(source) + offset, bytes);
+        std::memcpy(into, s_.payload(source) + s_.table_bytes(source) + offset, bytes);
     else
         read_memory(source.owner, source.address + offset, into, bytes);
 }
@@ -104,14 +103,15 @@ const Descriptor &Transfer::part_of(const Descriptor &mine, uint32_t rank) const
     return s_.descriptor(s_.part(mine.number, rank));
 }
 
-// What `source` has for a rank: its whole buffer, or what the table in its payload says.
+// What `source` has for a rank: its whole buffer, or what the table says that travels with it or is its
+// owner's.
 Piece Transfer::piece_of(const Descriptor &source, uint32_t rank) const
 {
-    if (!s_.table_bytes(source))
-        return {0, source.bytes};
-    auto index = static_cast<uint32_t>(&source - &s_.descriptor(0));
-    Piece piece;
-    std::memcpy(&piece, s_.payload(index) + rank * sizeof piece, sizeof piece);
+    Piece piece{0, source.bytes};
+    if (source.pieces)
+        read_memory(source.owner, source.pieces + rank * sizeof piece, &piece, sizeof piece);
+    else if (s_.table_bytes(source))
+        std::memcpy(&piece, s_.payload(source) + rank * sizeof piece, sizeof piece);
     return piece;
 }
 
@@ -196,7 +196,7 @@ bool Transfer::perform(const Descriptor &part, Call &call) const
     bool scan = part.operation == PSE_BCS_SCAN || part.operation == PSE_BCS_EXSCAN;
     if (!pieces && !scan)
         return collect(part, call);
-    if (scan || part.reads_payload)
+    if (scan || part.bytes <= PSE_BCS_WHOLE)
         reduce_small(part, call);
     else if (part.round == 0)
         reduce_piece(part, call);

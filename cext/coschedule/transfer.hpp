@@ -23,6 +23,7 @@ struct Reduction {
 struct Call {
     Reduction reduction;
     std::vector<Piece> target; // Where the piece of each rank belongs; GATHER, ALLGATHER, ALLTOALL.
+    std::vector<Piece> pieces; // Where no buffer has them: what each rank gets.
     std::vector<uint8_t> partial, scratch;
 };
 

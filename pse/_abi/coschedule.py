@@ -31,6 +31,7 @@ RESOLUTION = 3  # Of distributions, if nothing else is said,
 KEPT_SLICES = 16384  # Slices that are kept if nothing else is said,
 ENDED = -1  # Instead of a process: it has ended, on another node.
 EAGER_BYTES = 65536  # Messages up to so many bytes travel with their descriptor.
+MOST_OPERATIONS = 1048576  # What a rank may have under way at once; fewer of more than 256 ranks.
 ENDPOINT_BYTES = 128  # Where a node is reached: so many bytes.
 
 # A step of a simulated rank's program.
@@ -139,6 +140,7 @@ class Failure(IntEnum):
     LEFT = 4  # a rank left while others wait for it
     SILENT = 5  # the leader of a node does not answer any more
     STOPPED = 6  # the process of a rank is stopped
+    FULL = 7  # a rank has too many operations under way
 
 
 class DescriptorKind(IntEnum):

@@ -201,14 +201,7 @@ def read(comm: Communicator, engine: Engine, path: str) -> tuple[Arrays, list[by
     mark = tuple(own["mark"].tolist())
     rows = [(*row, message) for row, message in zip(own["messages"].tolist(), messages, strict=True)]
 
-    def give_back() -> None:
-        if not engine.restore(mark, rows, own["schedule"].tobytes()):
-            raise UsageError(
-                f"{path} has {count_text(len(rows), 'message')} in flight, more than the table has room for",
-                help="make the communicator with the table that it had: Comm(table=…)",
-            )
-
-    _agree(comm, give_back)
+    _agree(comm, lambda: engine.restore(mark, rows, own["schedule"].tobytes()))
     engine.set_sequence(mark[0])
     return {name.removeprefix(_GIVEN): array for name, array in arrays.items()}, messages
 

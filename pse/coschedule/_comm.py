@@ -84,7 +84,8 @@ class Comm:
         Receives from any rank, and tests, are decided when all ranks are blocked: then they depend on the
         program alone, not on timing.  False: as soon as something matches.
     table : int, optional
-        Operations that a rank may have under way; whoever posts more waits.
+        Messages and collective operations of a rank of which up to 64 KiB each travel ahead.  While so many
+        wait for the other ranks, the next ones stay in the program's memory: their sends wait for receivers.
     mmds : bool, optional
         Each process is monitored for `report`.  Where the variable PSE_BCS_MMDS names a folder, all are, or
         those that PSE_BCS_MMDS_RANKS names, and each writes its report there when the communicator is freed.

@@ -84,6 +84,12 @@ def failure_of(engine: Engine) -> CommunicationError:
     if code in _LOST:
         _abort_at_exit()
         return _LOST[Failure(code)](culprit, engine.totals()["slices"])
+    if code == Failure.FULL:
+        return CommunicationError(
+            f"rank {culprit} has {engine.most_operations():,} operations under way, the most that there may "
+            "be",
+            help="wait for some of them before it begins more",
+        )
     if code == Failure.MISMATCH:
         return _mismatch(engine, culprit, other)
     return DeadlockError(

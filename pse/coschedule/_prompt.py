@@ -34,7 +34,7 @@ def _doing(state: State, rank: RankView) -> str:
         return f"in {rank.routine}" if rank.routine else ""
     waits = [one for one in state.operations if one.owner == rank.rank and one.is_awaited]
     if not waits:
-        return rank.routine or "a call that isn't of the layer, or a full table"
+        return rank.routine or "a call that isn't of the layer"
     first = f"{_operation(waits[0])}, {size_text(waits[0].size)}"
     return first if len(waits) == 1 else f"{first}, and {len(waits) - 1} more"
 

@@ -27,7 +27,7 @@ FAILURES = {
     "truncated": "TruncationError: a message from rank 0 with tag 0 is longer than its buffer of 8 bytes",
     "gathered": "TruncationError: a rank has more for this one than there is room for in the buffer",
     "left": "deadlock: rank 0 in Recv from rank 1 and rank 2 in Recv from rank 1, and other ranks have left",
-    "full": "rank 0 in a call that has no room (its operations under way fill the table",
+    "full": "rank 0 in Send to rank 1 with tag 0 (messages that wait have taken all buffers), rank 1 in",
 }
 
 
@@ -37,9 +37,16 @@ def test_operations_give_what_mpi_gives(mpiexec, ranks, mode):
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
+@pytest.mark.parametrize("mode", ["early", "strict"])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks):
-    ended = mpiexec(ranks, PROGRAMS / "same_schedule.py", "6")
+def test_programs_with_more_operations_than_buffers_end(mpiexec, ranks, mode):
+    ended = mpiexec(ranks, PROGRAMS / "pending.py", "bcs", "20", "400", mode, timeout=120)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+
+
+@pytest.mark.parametrize(("ranks", "buffers"), [(1, "1024"), (3, "1024"), (4, "1")])
+def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks, buffers):
+    ended = mpiexec(ranks, PROGRAMS / "same_schedule.py", "6", "early", buffers, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
@@ -49,6 +56,13 @@ def test_what_a_rank_does_wrong_is_told(mpiexec, case):
         3, PROGRAMS / "wrong.py", case, "1" if case in ("truncated", "sizes", "abandoned") else "0"
     )
     assert FAILURES[case] in ended.out, ended.err
+
+
+@pytest.mark.slow
+def test_more_operations_than_can_be_are_told(mpiexec):
+    ended = mpiexec(1, PROGRAMS / "wrong.py", "crowded", "0")
+    said = "CommunicationError: rank 0 has 1,048,576 operations under way, the most that there may be\n"
+    assert ended.out.startswith(said), ended.err
 
 
 @pytest.mark.usefixtures("no_process_left_behind")

@@ -47,7 +47,7 @@ def test_calls_operations_and_slices_are_in_the_trace(mpiexec, tmp_path, ranks, 
     assert (slices["begin"] + slices["exchange"] <= slices["end"]).all()
     for rank in range(ranks):
         own = matches[matches["rank"] == rank]
-        assert (len(own), own["collective"].sum()) == (2 * 7 + 3, 2 * 3 + 3)
+        assert (len(own), own["collective"].sum(), own["send"].sum()) == (2 * 10 + 3, 2 * 3 + 3, 2 * 3)
         assert (own["begin"] <= own["end"]).all()
     begun = {}  # On the first of the nodes.
     for one in slices:

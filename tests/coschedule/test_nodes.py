@@ -17,7 +17,7 @@ FAILURES = {
     "truncated": "a message from rank 0 with tag 0 is longer than its buffer of 8 bytes",
     "left": "rank 0 in Recv from rank 1 and rank 2 in Recv from rank 1, and other ranks have left",
     "gathered": "TruncationError: a rank has more for this one than there is room for in the buffer",
-    "full": "rank 0 in a call that has no room (its operations under way fill the table",
+    "full": "rank 0 in Send to rank 1 with tag 0 (messages that wait have taken all buffers), rank 1 in",
 }
 """What ranks wait for is told of those of all nodes."""
 
@@ -48,6 +48,12 @@ def test_a_slice_takes_messages_along_a_tree(mpiexec, ranks, nodes, mode, least,
 @pytest.mark.parametrize(("mode", "programs"), [("early", "2"), ("strict", "1")])
 def test_random_programs_have_the_same_schedule_each_time(mpiexec, mode, programs):
     ended = mpiexec(3, PROGRAMS / "same_schedule.py", programs, mode, env=TWO_NODES, timeout=120)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+
+
+@pytest.mark.parametrize("mode", ["early", "strict"])
+def test_programs_with_more_operations_than_buffers_end(mpiexec, mode):
+    ended = mpiexec(3, PROGRAMS / "pending.py", "bcs", "8", "400", mode, env=TWO_NODES, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pse import trace
 from pse.errors import UsageError
-from pse.trace import NONE, EventType, Recorder, TraceError
+from pse.trace import NONE, EventType, Recorder, TraceError, pair
 from pse.trace.query._selection import Selection
 from pse.views.page._data import packed, signed
 from pse.views.page._html import write_html
@@ -96,6 +96,40 @@ def test_what_is_nested_lies_in_lanes_below(tmp_path: Path) -> None:
     head, columns = read(tmp_path / "t.html")
     assert [lane["nested"] for lane in head["lanes"]] == [False, True, True]
     assert [begin.tolist() for begin, _ in entries(head, columns)] == [[10, 100], [15], [20, 40]]
+
+
+def test_slices_and_what_was_matched_in_them_are_there(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    kinds = (0, 1, 2)  # A receive, a collective operation and a send.
+    for rank in range(2):
+        with Recorder(tmp_path / "t", rank) as recorder:
+            recorder.record_at(0, EventType.PHASE, a=1)
+            for number, kind in enumerate(kinds):
+                begin = 100 * number + 10 * rank
+                recorder.record_at(
+                    begin + 9, EventType.TIME_SLICE, flags=rank, a=pair(number, 1), b=begin, c=pair(4, 2)
+                )
+                recorder.record_at(
+                    begin + 50,
+                    EventType.SLICE_MATCH,
+                    flags=kind,
+                    a=pair(number, 0),
+                    b=begin + 5,
+                    c=pair(1, 0),
+                )
+    write_html(trace.open(tmp_path / "t"), tmp_path / "t.html")
+    head, columns = read(tmp_path / "t.html")
+    for name, first in (("slice", 0), ("match", 5)):
+        times = head["begin"] + np.cumsum(columns[f"{name}_gap"]).astype("i8")
+        assert times.tolist() == [first + 100 * number + 10 * rank for number in range(3) for rank in (0, 1)]
+        assert columns[f"{name}_row"].tolist() == [0, 1] * 3
+        assert columns[f"{name}_number"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert set(columns["slice_length"].tolist()) == {9}
+    assert set(columns["slice_exchange"].tolist()) == {4}
+    assert set(columns["slice_operations"].tolist()) == {2}
+    assert columns["slice_timed"].tolist() == [0, 1] * 3
+    assert set(columns["match_length"].tolist()) == {45}
+    assert columns["match_kind"].tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_merging_keeps_number_and_time_of_each_kind(tmp_path: Path) -> None:

@@ -41,6 +41,14 @@
 #define PSE_BCS_ENDED -1 /* Instead of a process: it has ended, on another node. */
 #define PSE_BCS_PLACE 256 /* Bytes for file and line of a call, with the zero at their end. */
 #define PSE_BCS_EAGER 65536 /* Messages up to so many bytes travel with their descriptor. */
+
+/* ns that a blocked rank stays awake on a core that nobody else wants: who answers is woken before, and
+ * does its part. */
+#define PSE_BCS_AWAKE 200000
+
+/* What a rank may have under way at once; fewer of more than 256 ranks. */
+#define PSE_BCS_MOST_OPERATIONS 1048576
+#define PSE_BCS_MOST_DESCRIPTORS 268435456 /* That of all ranks together. */
 #define PSE_BCS_HOST 64 /* Bytes for the name of a machine, with the zero at their end. */
 #define PSE_BCS_ENDPOINT 128 /* Where a node is reached: so many bytes. */
 
@@ -78,6 +86,7 @@ enum pse_bcs_failure {
     PSE_BCS_FAILURE_LEFT = 4, /* a rank left while others wait for it */
     PSE_BCS_FAILURE_SILENT = 5, /* the leader of a node does not answer any more */
     PSE_BCS_FAILURE_STOPPED = 6, /* the process of a rank is stopped */
+    PSE_BCS_FAILURE_FULL = 7, /* a rank has too many operations under way */
 };
 
 /* What a descriptor asks for. */

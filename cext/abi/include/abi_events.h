@@ -127,7 +127,8 @@ enum pse_event_type {
     PSE_EVENT_MPI_COMMUNICATOR_FREE = 86, /* a communicator is gone */
     /* a time slice, which this rank's process ran for its node: the whole slice in one record */
     PSE_EVENT_TIME_SLICE = 112,
-    /* an operation is complete that a slice matched: a receive and its send, or a collective one */
+    /* a slice matched an operation that is complete by now; sends, which may be complete before, are told
+     * later */
     PSE_EVENT_SLICE_MATCH = 113,
 };
 

@@ -102,7 +102,7 @@ std::string Protocol::write(const Record &record) const
     if (posted)
         append(text, one);
     if (posted)
-        text.append(reinterpret_cast<const char *>(s_.payload(record.index)), s_.payload_bytes(one));
+        text.append(reinterpret_cast<const char *>(s_.payload(one)), s_.payload_bytes(one));
     return packet({s_.options().node, to, 0, 0, 0}, text);
 }
 
@@ -129,24 +129,24 @@ void Protocol::apply(const std::string &message)
 
 void Protocol::take(const Record &record, const std::string &message, size_t &at)
 {
-    if (record.news == News::full) {
-        s_.rank(record.index).waits = Wait::room;
-        return;
-    }
     Descriptor &one = s_.descriptor(record.index);
-    if (record.news == News::received)
+    if (record.news == News::received) {
+        note_time(one);
+        one.slice = record.value;
         return let_go(record.index);
+    }
     if (record.news == News::performed) {
         one.partial = record.value;
         return count_down(s_.collective(one.number));
     }
     one = read<Descriptor>(message, at);
     one.state = State::exchanged;
+    s_.note_descriptor(record.index);
     if (record.news == News::waits)
         return;
     one.held = 1;
     one.awaited = 0;
-    std::memcpy(s_.payload(record.index), message.data() + at, s_.payload_bytes(one));
+    std::memcpy(s_.payload(one), message.data() + at, s_.payload_bytes(one));
     at += s_.payload_bytes(one);
     if (one.kind == PSE_BCS_KIND_COLLECTIVE)
         join(record.index, node_slice_);
@@ -188,20 +188,15 @@ void Protocol::cut_off()
 std::string Protocol::waits() const
 {
     std::string message;
-    for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
-        if (s_.is_here(rank) && s_.rank(rank).waits == Wait::room)
-            append(message, Record{News::full, rank, 0});
-    for (uint32_t index = 0; index < s_.options().ranks * s_.options().table; index++) {
-        if (index % s_.options().table == 0 && !s_.is_here(index / s_.options().table)) {
-            index += s_.options().table - 1;
-            continue;
-        }
-        const Descriptor &one = s_.descriptor(index);
+    auto add = [&](uint32_t index, const Descriptor &one) {
         if (one.state != State::posted && one.state != State::exchanged)
-            continue;
+            return;
         append(message, Record{News::waits, index, 0});
         append(message, one);
-    }
+    };
+    for (uint32_t rank = 0; rank < s_.options().ranks; rank++)
+        if (s_.is_here(rank))
+            s_.visit_descriptors(rank, add);
     return message;
 }
 

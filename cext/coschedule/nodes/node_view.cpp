@@ -21,7 +21,7 @@ std::string operations_of(const Segment &segment, uint32_t rank, uint32_t &count
 {
     std::string found;
     visit_operations(segment, rank, [&](const Descriptor &one) {
-        if (count == segment.options().table)
+        if (count == segment.operations())
             return;
         append(found, one);
         count++;
@@ -49,7 +49,7 @@ void take_rank(Segment &segment, const std::string &message, size_t &at)
     one.shown = view.shown;
     std::memcpy(one.place, view.place, sizeof one.place);
     for (uint32_t slot = 0; slot < view.shown; slot++)
-        segment.shown(view.rank * segment.options().table + slot) = read<Descriptor>(message, at);
+        segment.shown(view.rank * segment.operations() + slot) = read<Descriptor>(message, at);
 }
 
 } // namespace

@@ -21,11 +21,10 @@ struct NodeView {
 // node can't tell from received ones; both are in the list if the sender is asked too.
 template <class Visitor> void visit_operations(const Segment &segment, uint32_t rank, Visitor visit)
 {
-    for (uint32_t slot = 0; slot < segment.options().table; slot++) {
-        const Descriptor &one = segment.descriptor(rank * segment.options().table + slot);
+    segment.visit_descriptors(rank, [&](uint32_t, const Descriptor &one) {
         if (one.state != State::free && one.state != State::done)
             visit(one);
-    }
+    });
     for (uint32_t one = segment.rank(rank).arrivals.head; one != none; one = segment.descriptor(one).next)
         if (!segment.is_here(segment.descriptor(one).owner))
             visit(segment.descriptor(one));

@@ -14,28 +14,26 @@ constexpr size_t shown = 8; // The most ranks whose waits are listed.
 std::string operation_text(const Descriptor &one, const char *const *names)
 {
     uint32_t label = one.kind == PSE_BCS_KIND_COLLECTIVE ? one.operation + 1u : one.label;
-    return label ? names[label] : message_text(one.kind, one.peer, one.tag);
+    bool lacks_buffer = one.kind == PSE_BCS_KIND_SEND && one.bytes <= PSE_BCS_EAGER && !one.reads_payload;
+    return (label ? names[label] : message_text(one.kind, one.peer, one.tag)) +
+           (lacks_buffer ? " (messages that wait have taken all buffers)" : "");
 }
 
 // What each rank waits for: the first of its operations that are under way.
 std::map<uint32_t, std::string> waits_of(const Segment &segment, const char *const *names)
 {
     std::map<uint32_t, std::string> waits;
-    for (uint32_t rank = 0; rank < segment.options().ranks; rank++)
-        if (segment.rank(rank).waits == Wait::room)
-            waits[rank] =
-                "a call that has no room (its operations under way fill the table: wait for some of them)";
     std::map<uint32_t, uint64_t> least;
-    for (uint32_t index = 0; index < segment.options().ranks * segment.options().table; index++) {
-        const Descriptor &one = segment.descriptor(index);
+    auto look = [&](uint32_t, const Descriptor &one) {
         bool under_way = (one.state == State::posted || one.state == State::exchanged) && !one.sent;
         auto known = least.find(one.owner);
-        if (!under_way || segment.rank(one.owner).waits == Wait::room ||
-            (known != least.end() && known->second < one.sequence))
-            continue;
+        if (!under_way || (known != least.end() && known->second < one.sequence))
+            return;
         least[one.owner] = one.sequence;
         waits[one.owner] = operation_text(one, names);
-    }
+    };
+    for (uint32_t rank = 0; rank < segment.options().ranks; rank++)
+        segment.visit_descriptors(rank, look);
     return waits;
 }
 

@@ -190,8 +190,8 @@ bool Simulation::act(uint32_t rank)
     const pse_bcs_act &what = acts_.all[one.next];
     bool computes = what.kind == PSE_BCS_ACT_COMPUTE;
     one.waits = what.kind == PSE_BCS_ACT_WAIT;
-    if (!computes && !one.waits && !post(rank, what))
-        return false;
+    if (!computes && !one.waits)
+        post(rank, what);
     one.next++;
     if (computes) {
         one.busy = now_ + what.amount;
@@ -209,18 +209,18 @@ void Simulation::describe(Descriptor &one, const pse_bcs_act &what) const
     one.operation = collective ? static_cast<pse_bcs_collective>(what.tag) : PSE_BCS_BARRIER;
     one.tag = collective ? 0 : what.tag;
     one.held = what.kind == PSE_BCS_ACT_SEND;
-    one.reads_payload = what.amount <= PSE_BCS_EAGER;
+    bool reduces = collective && (one.operation == PSE_BCS_REDUCE || one.operation == PSE_BCS_ALLREDUCE);
+    bool is_small = what.amount <= (reduces ? PSE_BCS_WHOLE : PSE_BCS_EAGER);
+    bool travels = what.kind != PSE_BCS_ACT_RECEIVE && is_small;
+    one.reads_payload = travels && protocol_.take_buffer(one, what.amount);
     one.sent = one.held && one.reads_payload && !segment_.options().strict;
 }
 
-// False: there is no room.
-bool Simulation::post(uint32_t rank, const pse_bcs_act &what)
+void Simulation::post(uint32_t rank, const pse_bcs_act &what)
 {
     uint32_t index = protocol_.allocate(rank);
-    if (index == none) {
-        wait_for_room(rank);
-        return false;
-    }
+    if (index == none)
+        return protocol_.fail(PSE_BCS_FAILURE_FULL, rank, none);
     describe(segment_.descriptor(index), what);
     Load &load = loads_[rank / per_node_];
     load.exchanged++;
@@ -232,16 +232,6 @@ bool Simulation::post(uint32_t rank, const pse_bcs_act &what)
     tell(segment_.descriptor(index));
     if (!segment_.options().strict)
         strobe();
-    return true;
-}
-
-void Simulation::wait_for_room(uint32_t rank)
-{
-    uint32_t ready = protocol_.take_ready(rank);
-    if (ready != none)
-        return move(rank, ready, Kind::go_on);
-    segment_.rank(rank).waits = Wait::room;
-    protocol_.block(rank);
 }
 
 // As Engine::wait_until has it: move what can be moved, go on if all is done, or else block.

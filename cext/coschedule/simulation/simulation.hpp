@@ -103,8 +103,7 @@ class Simulation final : public Platform
     uint64_t goes_on_at(const Woken &one) const;
     void go_on(uint32_t rank);
     bool act(uint32_t rank);
-    bool post(uint32_t rank, const pse_bcs_act &what);
-    void wait_for_room(uint32_t rank);
+    void post(uint32_t rank, const pse_bcs_act &what);
     void describe(Descriptor &one, const pse_bcs_act &what) const;
     bool ends_wait(uint32_t rank);
     void move(uint32_t rank, uint32_t index, Kind then);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <vector>
 
 #include "protocol.hpp"
 
@@ -28,9 +29,12 @@ class SegmentLock
         }
         shared_.holder = rank_;
     }
+    // Who is woken wants the lock.
     void unlock()
     {
+        std::vector<uint32_t> unblocked = protocol_.platform().take_unblocked();
         pthread_mutex_unlock(&shared_.lock);
+        protocol_.platform().wake_ranks(unblocked);
     }
 
   private:

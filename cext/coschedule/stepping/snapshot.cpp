@@ -28,28 +28,26 @@ std::vector<Engine::Unreceived> Engine::unreceived()
     Lock lock(*this);
     Guard guard(lock);
     std::vector<Unreceived> found;
-    for (uint32_t slot = 0; slot < segment_->options().table; slot++) {
-        uint32_t index = me_ * segment_->options().table + slot;
-        const Descriptor &one = segment_->descriptor(index);
+    segment_->visit_descriptors(me_, [&](uint32_t, const Descriptor &one) {
         if (one.kind == PSE_BCS_KIND_SEND && one.held && one.state == State::exchanged)
-            found.push_back({one.peer, one.tag, one.sequence, one.epoch,
-                             one.reads_payload ? segment_->payload(index)
-                                               : reinterpret_cast<const uint8_t *>(one.address),
-                             one.bytes});
-    }
+            found.push_back(
+                {one.peer, one.tag, one.sequence, one.epoch,
+                 one.reads_payload ? segment_->payload(one) : reinterpret_cast<const uint8_t *>(one.address),
+                 one.bytes});
+    });
     std::sort(found.begin(), found.end(),
               [](const Unreceived &one, const Unreceived &other) { return one.sequence < other.sequence; });
     return found;
 }
 
-bool Engine::restore(const Mark &mark, const std::vector<Unreceived> &messages)
+void Engine::restore(const Mark &mark, const std::vector<Unreceived> &messages)
 {
     Lock lock(*this);
     Guard guard(lock);
     for (const Unreceived &message : messages) {
-        uint32_t index = protocol_.allocate(me_);
+        uint32_t index = allocate();
         if (index == none)
-            return false;
+            return; // It is told why.
         Descriptor &one = segment_->descriptor(index);
         one.kind = PSE_BCS_KIND_SEND;
         one.state = State::exchanged;
@@ -59,17 +57,16 @@ bool Engine::restore(const Mark &mark, const std::vector<Unreceived> &messages)
         one.epoch = message.epoch;
         one.address = reinterpret_cast<uint64_t>(message.data);
         one.bytes = message.bytes;
-        one.reads_payload = message.bytes <= PSE_BCS_EAGER;
+        one.reads_payload = protocol_.take_buffer(one, message.bytes);
         one.held = one.released = 1; // Its owner has forgotten it.
         if (one.reads_payload && message.bytes)
-            std::memcpy(segment_->payload(index), message.data, message.bytes);
+            std::memcpy(segment_->payload(one), message.data, message.bytes);
         protocol_.deliver(index);
     }
     segment_->rank(me_).answers = mark.answers;
     segment_->shared().epoch = mark.epoch;
     if (!segment_->options().strict) // There slices are counted by the clock.
         segment_->shared().slice = mark.slice;
-    return true;
 }
 
 } // namespace pse::coschedule

@@ -188,7 +188,8 @@ void LayerTrace::post(const Descriptor &one)
 
 void LayerTrace::complete(const Descriptor &one)
 {
-    add_match(one);
+    if (one.kind != PSE_BCS_KIND_SEND)
+        add_match(one);
     if (routines_.empty())
         return;
     uint64_t whom = pse_pair(asked(one.peer), asked(one.tag));
@@ -204,13 +205,13 @@ void LayerTrace::complete(const Descriptor &one)
         put(PSE_EVENT_MPI_SEND_COMPLETE, 0, 0, 0, on(one));
 }
 
-// Sends are told by their receivers: they may be complete before they are matched.
 void LayerTrace::add_match(const Descriptor &one) const
 {
-    if (!one.matched || one.kind == PSE_BCS_KIND_SEND)
+    if (!one.matched)
         return;
-    put(PSE_EVENT_SLICE_MATCH, one.kind == PSE_BCS_KIND_COLLECTIVE,
-        pse_pair(static_cast<uint32_t>(one.slice), asked(one.peer)), one.matched, on(one));
+    uint16_t flags = one.kind == PSE_BCS_KIND_COLLECTIVE ? 1 : one.kind == PSE_BCS_KIND_SEND ? 2 : 0;
+    put(PSE_EVENT_SLICE_MATCH, flags, pse_pair(static_cast<uint32_t>(one.slice), asked(one.peer)),
+        one.matched, on(one));
 }
 
 void LayerTrace::add(const pse_bcs_slice &slice)

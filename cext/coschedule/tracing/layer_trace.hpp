@@ -36,6 +36,8 @@ class LayerTrace
     void expect(const std::vector<Piece> &pieces, const std::vector<Piece> &targets);
     void post(const Descriptor &one);
     void complete(const Descriptor &one);
+    // In which slice it was matched, if any: sends may be complete before.
+    void add_match(const Descriptor &one) const;
     void add(const pse_bcs_slice &slice);
 
   private:
@@ -45,7 +47,6 @@ class LayerTrace
     void name_communicator(const TracePlace &place) const;
     Bytes bytes_of(const Descriptor &one) const;
     uint64_t on(const Descriptor &one) const;
-    void add_match(const Descriptor &one) const;
 
     uint32_t me_, ranks_, number_;
     std::vector<std::string> routines_;

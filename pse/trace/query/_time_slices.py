@@ -26,11 +26,12 @@ SLICE_MATCH_DTYPE = np.dtype(
         ("rank", "<u4"),
         ("communicator", "<u4"),  # this rank's number for it
         ("slice", "<u4"),
-        ("peer", "<u4"),  # rank in the communicator that sent, or the root
+        ("peer", "<u4"),  # the other rank in the communicator, or the root
         ("collective", "?"),
+        ("send", "?"),
         ("request", "<u4"),  # 0: a blocking call
         ("begin", "<i8"),  # ns: it was matched
-        ("end", "<i8"),  # ns: the rank saw it complete
+        ("end", "<i8"),  # ns: the rank saw it complete; sends: that it was matched
     ]
 )
 
@@ -51,5 +52,5 @@ _SLICES = Extraction(
 )  # fmt: skip
 _MATCHES = Extraction(
     SLICE_MATCH_DTYPE, communicator="c.low", slice="a.low", peer="a.high", collective="flags&1",
-    request="c.high", begin="time(b)", end="time(time)",
+    send="flags&2", request="c.high", begin="time(b)", end="time(time)",
 )  # fmt: skip

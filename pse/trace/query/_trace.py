@@ -192,14 +192,15 @@ class Trace(TraceFiles):
         return time_slices.time_slices(self)
 
     def slice_matches(self) -> Array:
-        """All receives and collective operations that slices matched, by rank, then as they were complete.
+        """All operations that slices matched, by rank, then as they were recorded.
 
         Returns
         -------
         structured array, shape (operations,)
-            ``rank``, ``communicator``, ``slice``, ``peer`` (rank in the communicator that sent, or root) and
-            ``request`` (uint32; 0: a blocking call), ``collective`` (bool), ``begin`` and ``end`` (int64, ns:
-            when it was matched, and when the rank saw it complete).
+            ``rank``, ``communicator``, ``slice``, ``peer`` (other rank in the communicator, or root) and
+            ``request`` (uint32; 0: a blocking call), ``collective``, ``send`` (bool), ``begin`` and ``end``
+            (int64, ns: when it was matched, and when the rank saw it complete; a send may be complete before
+            it is matched: when the rank saw that).
         """
         return time_slices.slice_matches(self)
 

@@ -104,6 +104,7 @@ def _timed(
 def _slice_rows(trace: Trace, selection: Selection) -> tuple[SliceRow, ...]:
     """Join the slices that ranks ran with what was matched of their own operations."""
     slices, matches = (selection.of(trace, table) for table in (trace.time_slices(), trace.slice_matches()))
+    matches = matches[~matches["send"]]  # Their receives are there.
     rows = []
     for rank in sorted({*slices["rank"].tolist(), *matches["rank"].tolist()}):
         names = mpi_communicators(trace, rank)

@@ -26,6 +26,7 @@ from pse.views.page._kinds import Kinds
 from pse.views.page._marks import marks
 from pse.views.page._path import path_columns
 from pse.views.page._series import series
+from pse.views.page._slices import slice_columns
 from pse.views.page._tphs import TphTable, places_in
 
 MOST_ENTRIES = 1_000_000
@@ -60,11 +61,13 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
     columns |= _message_columns(messages, shown, tphs, begin) | samples
     path, path_steps = path_columns(trace, shown)
     columns |= path_steps
+    slices, left_out = slice_columns(trace, selection, shown)
+    columns |= slices
     marked, more = marks(trace, shown, begin, end)
     described, text = packed(columns)
     head = {
         "title": _title(trace), "facts": _facts(trace, selection, shown, found),
-        "notes": [*_merge_notes(found), *notes, *more, *filter(None, [causes.note]),
+        "notes": [*_merge_notes(found), *notes, *more, *left_out, *filter(None, [causes.note]),
             *imbalance(trace), *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
         "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],

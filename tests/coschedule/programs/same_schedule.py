@@ -60,7 +60,7 @@ def ordered(seed):
     """What is seen, and the schedule, are a function of the program."""
     found = []
     for pauses in range(3):
-        with bcs.Comm(world, schedule=100_000, slice=100e-6, mode=mode) as comm:
+        with bcs.Comm(world, schedule=100_000, slice=100e-6, mode=mode, table=buffers) as comm:
             saw = run(comm, seed, pauses)
             found.append((saw, sorted(comm.schedule()[DECIDED].tolist()), comm.totals()["epochs"]))
     assert found[0] == found[1] == found[2], (seed, [(one[0], one[2]) for one in found])
@@ -77,6 +77,7 @@ def replayed(seed):
 
 
 mode = sys.argv[2] if sys.argv[2:] else "early"
+buffers = int(sys.argv[3]) if sys.argv[3:] else 1024
 for seed in range(int(sys.argv[1])):
     ordered(seed)
     if mode == "early":

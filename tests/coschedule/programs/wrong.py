@@ -11,6 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse import bcs
+from pse._abi.coschedule import MOST_OPERATIONS
 from pse.errors import PseError, RunError
 from pse.files import replace_file
 
@@ -71,15 +72,21 @@ def left(comm):
 
 
 def full(comm):
+    """Who sends more than there are buffers for waits for the receiver."""
     if rank == 0:
         for _ in range(100):
-            comm.Isend(one, 1)
+            comm.Send(one, 1)
     else:
         comm.Recv(one, source=0, tag=1)
 
 
+def crowded(comm):
+    for _ in range(MOST_OPERATIONS + 1):
+        comm.Irecv(one, 0)
+
+
 def flooded(comm):
-    """No error: whoever sends too much waits for room."""
+    """No error: whoever sends too much waits for the receiver."""
     if rank == 0:
         for number in range(2000):
             comm.Send(np.full(1, number), 1)
