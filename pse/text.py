@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 """Units of times, longest first: their ns, and their names."""
-_PLACE = re.compile(r":((?:[0-9]+:[0-9]+ → )*[0-9]+:[0-9]+)$")
+_PLACE = re.compile(r":([0-9]+:[0-9]+(?: → (?:[^→]*:)?[0-9]+:[0-9]+)*)$")
 
 
 _TELLING_NANOSECONDS = 50e3
@@ -321,7 +321,7 @@ def split_place(place: str) -> tuple[str, list[tuple[int, int]]]:
     Parameters
     ----------
     place : str
-        ``file:line:col``, or ``file:line:col → line:col`` in a segment.
+        ``file:line:col``; in a segment ``file:line:col → line:col``, or ``file:line:col → file:line:col``.
 
     Returns
     -------
@@ -336,7 +336,7 @@ def split_place(place: str) -> tuple[str, list[tuple[int, int]]]:
     found = _PLACE.search(place)
     if found is None:
         return place, []
-    steps = [step.split(":") for step in found[1].split(" → ")]
+    steps = [step.split(":")[-2:] for step in found[1].split(" → ")]
     return place[: found.start()], [(int(line), int(column)) for line, column in steps]
 
 
@@ -359,9 +359,12 @@ def program_line(place: str, *, columns: bool = False) -> str:
     --------
     >>> program_line("fft.coven:14:5"), program_line("heat.coven:26:5 → 14:7")
     ('14', '26 → 14')
+    >>> program_line("heat.coven:26:5 → lib/ring.coven:14:7")
+    '26 → ring.coven:14'
     """
-    steps = split_place(place)[1]
-    return " → ".join(f"{line}:{column}" if columns else f"{line}" for line, column in steps)
+    found = _PLACE.search(place)
+    steps = [step.rpartition("/")[2].split(":") for step in found[1].split(" → ")] if found else []
+    return " → ".join(":".join(step if columns else step[:-1]) for step in steps)
 
 
 def site_lines(sites: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:

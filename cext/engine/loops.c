@@ -58,7 +58,8 @@ static bool start_iteration(pse_engine *s, pse_context *context, const pse_loop 
     pse_engine_value_set_integer(pse_engine_slot_renew(s, child, loop->counter), context->next);
     context->children++;
     context->started++;
-    context->next++;
+    context->next = (int64_t)((uint64_t)context->next + (uint64_t)loop->step);
+    context->left--;
     if (s->recorder != NULL)
         pse_engine_record(s, pse_clock(), PSE_EVENT_CONTEXT_BEGIN, 0, PSE_NONE, child->tph, context->tph,
                           (uint64_t)child->index, pse_pair(loop->id, s->plan->partition));
@@ -90,12 +91,21 @@ static bool widen_window(pse_engine_loop *state, uint64_t inflight)
     return true;
 }
 
+/* How many values there are from lower on, step by step, before upper. */
+static uint64_t iterations(int64_t lower, int64_t upper, int64_t step)
+{
+    if (step > 0 ? lower >= upper : lower <= upper)
+        return 0;
+    uint64_t distance = (uint64_t)upper - (uint64_t)lower, width = (uint64_t)step;
+    return ((step > 0 ? distance : 0 - distance) - 1) / (step > 0 ? width : 0 - width) + 1;
+}
+
 /* 0, PSE_RUN_ARITHMETIC or PSE_RUN_MEMORY. */
 static int begin(pse_engine *s, pse_context *context, const pse_loop *loop)
 {
-    int64_t lower, inflight;
+    int64_t lower, upper, inflight;
     if (!pse_engine_evaluate_integer(context, s, loop->lower, &lower) ||
-        !pse_engine_evaluate_integer(context, s, loop->upper, &context->upper) ||
+        !pse_engine_evaluate_integer(context, s, loop->upper, &upper) ||
         !pse_engine_evaluate_integer(context, s, loop->inflight, &inflight))
         return PSE_RUN_ARITHMETIC;
     context->inflight = inflight > 0 ? (uint64_t)inflight : 1;
@@ -103,16 +113,18 @@ static int begin(pse_engine *s, pse_context *context, const pse_loop *loop)
     pse_engine_loop *state = &s->iterations.loops[loop->id];
     if (ordinals == NULL || (!loop->nested && !widen_window(state, context->inflight)))
         return PSE_RUN_MEMORY;
-    context->next = lower;
+    context->left = iterations(lower, upper, loop->step);
     context->started = 0;
     context->base = *ordinals;
     context->forking = 1;
+    uint64_t done = 0;
     if (!loop->nested) {
-        context->next += (int64_t)state->skip;
+        done = state->skip < context->left ? state->skip : context->left;
         state->skip = 0;
     }
-    if (context->upper > context->next)
-        *ordinals += (uint64_t)(context->upper - context->next);
+    context->next = (int64_t)((uint64_t)lower + done * (uint64_t)loop->step);
+    context->left -= done;
+    *ordinals += context->left;
     return 0;
 }
 
@@ -129,12 +141,12 @@ int pse_engine_fork_step(pse_engine *s, pse_context *context, const pse_loop *lo
         if (code != 0)
             return pse_engine_fail(s, context, NULL, code, result);
     }
-    while (context->next < context->upper && may_start(s, context, loop)) {
+    while (context->left > 0 && may_start(s, context, loop)) {
         if (start_iteration(s, context, loop))
             continue;
         return pse_engine_fail(s, context, NULL, PSE_RUN_MEMORY, result);
     }
-    if (context->next >= context->upper && context->children == 0) {
+    if (context->left == 0 && context->children == 0) {
         context->forking = 0;
         context->pc++;
         return PROGRESS_RAN;

@@ -90,6 +90,7 @@ cdef extern from "abi_plan.h" nogil:
         uint8_t region
         uint8_t clear
         uint8_t lend
+        uint8_t apart
         pse_native function
         const char *text
 
@@ -100,6 +101,7 @@ cdef extern from "abi_plan.h" nogil:
         int32_t upper
         int32_t inflight
         int32_t body
+        int64_t step
         uint8_t nested
 
     ctypedef struct pse_counting:

@@ -130,6 +130,7 @@ CALL_DTYPE = np.dtype(
         ("clear", "u1"),  # ASSEMBLE: the pieces leave cells out (a halo), which are zero
         # PUBLISH: two tags stand for the buffer from now on; whoever changes one takes a copy
         ("lend", "u1"),
+        ("apart", "u1"),  # where partitions decide for themselves: not all of them may come to it
         ("function", "<u8"),
         ("text", "<u8"),  # 'module fft.rows, fft2d.coven:15:7': for the fault handler
     ],
@@ -145,6 +146,7 @@ LOOP_DTYPE = np.dtype(
         ("upper", "<i4"),
         ("inflight", "<i4"),
         ("body", "<i4"),  # first instruction
+        ("step", "<i8"),  # by how much the counter grows, or falls; not 0
         ("nested", "u1"),  # inside another inflight loop: only this rank's own limit holds
     ],
     align=True,
@@ -442,6 +444,7 @@ class CallRow(NamedTuple):
     region: int
     clear: int
     lend: int
+    apart: int
     function: int
     text: int
 
@@ -455,6 +458,7 @@ class LoopRow(NamedTuple):
     upper: int
     inflight: int
     body: int
+    step: int
     nested: int
 
 

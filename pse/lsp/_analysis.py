@@ -7,17 +7,16 @@ that it has agreed on with the server (of UTF-16, mostly).
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Sequence
 
 from lsprotocol import types
 from pygls.workspace import PositionCodec, ServerTextPosition
 
 from pse.errors import ModuleNotFound
-from pse.language import Inspection, ModuleFile, ModuleFinder, Span, inspect_program
+from pse.language import Diagnostic, Inspection, ModuleFile, ModuleFinder, Span, inspect_program
 from pse.language.check import ModuleReference, Tag
 from pse.lsp._symbols import Symbol, Symbols
-from pse.modules import Finder, examine_source
+from pse.modules import Finder, examine_source, resolve_import
 from pse.program import Placement, place_threads
 
 ENDING = ".coven"
@@ -103,7 +102,8 @@ class Analysis(Lines):
         self.path = path
         self.inspection: Inspection = inspect_program(text, path, modules=finder)
         self.symbols = Symbols(self.inspection.tree)
-        self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(self.inspection.tags)}
+        own = [tag for tag in self.inspection.tags if tag.span.path == path]
+        self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(own)}
 
     def remade(self, text: str, finder: ModuleFinder) -> Analysis:
         """Analyse another text of the same program."""
@@ -156,6 +156,12 @@ class OpenFiles(Finder):
             known = self._examined[path] = (text, examine_source(text, path))
         return known[1]
 
+    def read_program(self, import_path: str, importing_file: str) -> tuple[str, str, tuple[Diagnostic, ...]]:
+        """Read a `.coven` file that is imported; see `Finder.read_program`."""
+        path = resolved(import_path, importing_file)
+        text = self._texts.get(path)
+        return super().read_program(import_path, importing_file) if text is None else (path, text, ())
+
     def modules_of(self, import_path: str, importing_file: str) -> Sequence[str]:
         """Give the names of a file's modules; none if it can't be read."""
         try:
@@ -165,5 +171,8 @@ class OpenFiles(Finder):
 
 
 def resolved(import_path: str, importing_file: str) -> str:
-    """Give the file that an import means."""
-    return os.path.normpath(os.path.join(os.path.dirname(importing_file), import_path))
+    """Give the file that an import means; the path as it is written if that is not known."""
+    try:
+        return resolve_import(import_path, importing_file)
+    except ModuleNotFound:
+        return import_path

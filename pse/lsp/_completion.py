@@ -39,13 +39,15 @@ DISTRIBUTIONS = {
     "cyclic": "cyclic(${1:0})",
     "block_cyclic": "block_cyclic(${1:0}, ${2:64})",
 }
-_BEFORE_VALUES = {*"=+-*/%<>", "in", "..", "if", "while", "max", "inflight", "and", "or"}
+_BEFORE_VALUES = {*"=+-*/%<>", "in", "..", "if", "while", "max", "step", "inflight", "and", "or"}
 """Behind these words stands an expression."""
 BLOCKS = {
     "for": "for ${1:k} in ${2:0} .. ${3:N} {\n  $0\n}",
     "for inflight": "for ${1:k} in ${2:0} .. ${3:N} inflight ${4:2} {\n  $0\n}",
+    "for step": "for ${1:k} in ${2:N} - 1 .. -1 step ${3:-1} {\n  $0\n}",
     "while": "while ${1:residual > tol} max ${2:1000} {\n  $0\n}",
     "if": "if ${1:condition} {\n  $0\n}",
+    "break": "break",
     "PARALLEL": "PARALLEL {\n  $0\n}",
     "PARALLEL over": "PARALLEL over ${1:P} {\n  $0\n}",
     "let": "let ${1:x} = $0",

@@ -204,7 +204,7 @@ class Symbols:
                 self._expressions(node.value)
                 self._refer(node.name.id, node.name.span, written=True)
             case sx.For():
-                self._expressions(node.lower, node.upper, node.inflight)
+                self._expressions(node.lower, node.upper, node.step, node.inflight)
                 self._block(node.body, (node.counter, node))
             case sx.While():
                 self._expressions(node.condition, node.limit)
@@ -224,6 +224,8 @@ class Symbols:
         self._callee(node.callee)
         self._expressions(*(argument.value for argument in node.arguments))
         for output in node.outputs:
+            if output.type is not None:
+                self._expressions(*(output.type.shape or ()))
             self._distribution(output.distribution)
             self._output(output.name, node)
             if output.reduction is not None:

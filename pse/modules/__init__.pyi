@@ -14,6 +14,7 @@ from .directives._finder import (
     NOTHING_DECLARED as NOTHING_DECLARED,
     Finder as Finder,
     examine_source as examine_source,
+    resolve_import as resolve_import,
 )
 from .load._calling import call_python as call_python
 from .load._loader import (

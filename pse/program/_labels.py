@@ -91,8 +91,9 @@ def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
     match statement:
         case For():
             flight = f" inflight {text(statement.inflight)}" if statement.inflight is not None else ""
+            step = f" step {text(statement.step)}" if statement.step is not None else ""
             counter = display_name(statement.counter, tags)
-            return f"for {counter} in {text(statement.lower)} .. {text(statement.upper)}{flight}"
+            return f"for {counter} in {text(statement.lower)} .. {text(statement.upper)}{step}{flight}"
         case While():
             return f"while {text(statement.condition)} max {text(statement.limit)}"
         case If():

@@ -195,11 +195,10 @@ class _Pass:
         takes_part = step in solved.participates
         head = NONE.union(*(solved.entry[block] for block in self.facts.walk.steps[step].blocks))
         match statement:
-            case For():
-                head = (head - {statement.counter}) | solved.after[step]
-            case While():
+            case For() | While():
                 condition = condition_names(statement) & self.facts.reads[step]
-                head |= solved.after[step] | (condition if takes_part else NONE)
+                counter = {statement.counter} if isinstance(statement, For) else NONE
+                head = (head - counter) | solved.after[step] | (condition if takes_part else NONE)
         solved.head[step] = head
         return head | (self._read_once(step) if takes_part else NONE)
 

@@ -1,5 +1,8 @@
 """Hand-overs at the exits of loops: what is defined in every round, but read elsewhere only after the last.
 
+The same goes for an `if` or `while` by which partitions decide for themselves: the root, which doesn't know
+how they have decided, gets whatever each of them has in the end.
+
 Pushed to its readers as it is defined, such a tag would travel in every round for nothing.  So where a loop
 ends one thread, which has whatever version is the last, hands it over to those who don't read it inside.  The
 readers then need nothing of the loop at all, unless they do for other reasons.
@@ -96,8 +99,9 @@ def _is_handed(tag: Tag) -> bool:
 
 
 def _ends_once(walk: Walk, step: int) -> bool:
-    """Whether it is a loop whose rounds follow each other."""
-    return isinstance(walk.steps[step].statement, For | While) and not walk.is_inflight(step)
+    """Whether it is a loop whose rounds follow each other, or a branch of the partition's own."""
+    is_loop = isinstance(walk.steps[step].statement, For | While) and not walk.is_inflight(step)
+    return is_loop or walk.decides_apart(step)
 
 
 class SwappedNames:
@@ -138,7 +142,7 @@ def _candidates(live: Liveness) -> tuple[LoopExit, ...]:
     for loop, known in reaching.at_exits.items():
         for tag in sorted(tag for tag in known if (loop, tag) in counted):
             origins = frozenset((s, name) for s, name, _ in known[tag] if reaching.is_inside(s, loop))
-            maker = _maker(live, tag, origins)
+            maker = _maker(live, loop, tag, origins)
             readers = frozenset(k for k, s in live.threads.items() if tag in s.after[loop]) - {maker}
             if maker and readers:
                 found.append(LoopExit(loop, tag, counted[loop, tag], maker, readers, origins))
@@ -162,8 +166,11 @@ class _Last(Reaching):
             self.here = {}  # It is inside no other loop: what is known would only grow.
 
 
-def _maker(live: Liveness, tag: str, origins: Iterable[tuple[int, str]]) -> ThreadKey | None:
-    """Choose the thread that has the last version of a tag where a loop ends."""
+def _maker(live: Liveness, loop: int, tag: str, origins: Iterable[tuple[int, str]]) -> ThreadKey | None:
+    """Choose the thread that has the last version of a tag where a loop ends.
+
+    Where partitions decide for themselves there must be one: it is handed the versions of others.
+    """
     sites = live.walk.sites
     makers = {live.placement.thread_of(sites[site]) for site, _ in origins}
     for key in (key for key in live.placement.keys if key in makers):
@@ -171,6 +178,8 @@ def _maker(live: Liveness, tag: str, origins: Iterable[tuple[int, str]]) -> Thre
         whole = key.region == "parallel" or not live.tags[tag].type.distribution.distributed
         if whole and all(_has(live, key, sites[site], name) for site, name in origins):
             return key
+    if live.walk.decides_apart(loop):
+        return min(makers, key=live.placement.keys.index, default=None)
     return None
 
 

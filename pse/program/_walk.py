@@ -176,6 +176,22 @@ class Walk:
             yield around
             around = self.owner(around)
 
+    def inside(self, step: int) -> Iterator[int]:
+        """Give a statement and all those inside it, in the order of the text."""
+        yield step
+        for block in self.steps[step].blocks:
+            for inner in self.blocks[block].steps:
+                yield from self.inside(inner)
+
+    def decides_apart(self, step: int) -> bool:
+        """Tell whether a condition of a statement differs from partition to partition."""
+        statement = self.steps[step].statement
+        return isinstance(statement, If | While) and statement.own
+
+    def is_apart(self, site: CallSite) -> bool:
+        """Tell whether a call is where partitions decide for themselves: not all of them may come to it."""
+        return any(map(self.decides_apart, self.ancestors(self.step_of_site[site.id])))
+
     def is_inflight(self, step: int) -> bool:
         """Tell whether a statement is a loop whose iterations overlap."""
         statement = self.steps[step].statement
@@ -351,7 +367,7 @@ def entry_names(loop: For | While) -> frozenset[str]:
     Returns
     -------
     frozenset of str
-        The names in its bounds, ``inflight`` and ``max``.
+        The names in its bounds, ``step``, ``inflight`` and ``max``.
 
     See Also
     --------
@@ -359,8 +375,8 @@ def entry_names(loop: For | While) -> frozenset[str]:
     """
     if isinstance(loop, While):
         return frozenset(names_in(loop.limit))
-    given = (loop.lower, loop.upper) + ((loop.inflight,) if loop.inflight is not None else ())
-    return frozenset[str]().union(*map(names_in, given))
+    given = (loop.lower, loop.upper, loop.step, loop.inflight)
+    return frozenset[str]().union(*(names_in(tree) for tree in given if tree is not None))
 
 
 def condition_names(loop: For | While) -> frozenset[str]:
@@ -374,7 +390,7 @@ def condition_names(loop: For | While) -> frozenset[str]:
     Returns
     -------
     frozenset of str
-        The names in the condition of a ``while``.
+        The names in the condition of a ``while``, and the truth value by which ``break`` ends a loop.
 
     Examples
     --------
@@ -382,7 +398,8 @@ def condition_names(loop: For | While) -> frozenset[str]:
     >>> sorted(condition_names(loop)), sorted(entry_names(loop))
     (['residual', 'tol'], [])
     """
-    return frozenset(names_in(loop.condition)) if isinstance(loop, While) else frozenset()
+    stop = frozenset[str]() if loop.stop is None else frozenset((loop.stop,))
+    return stop | names_in(loop.condition) if isinstance(loop, While) else stop
 
 
 def _call_expressions(site: CallSite) -> Iterator[Expression]:

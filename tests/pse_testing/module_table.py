@@ -77,8 +77,33 @@ MODULES = {
 }
 
 
+PROGRAMS = {
+    "lib.coven": """coven 1
+        import "tools.c" as k
+        param i64 N = 4 where N > 0
+        param f64 factor = 2.0
+        segment grow(f64[16] a) -> (f64[16] b) { copy(a) -> b   k.scale(b, factor) }
+        segment pieces(f64[16] @ block(0) a) -> () { PARALLEL { k.change(a)   print(N) } }
+    """,
+    "left.coven": """coven 1
+import "right.coven" { b }
+segment a() -> () { b() }
+""",
+    "right.coven": """coven 1
+import "left.coven" { a }
+segment b() -> () { a() }
+""",
+    "wrong.coven": """coven 1
+segment twice(i64 a) -> (i64 b) { b = 2 * c }
+""",
+    "open.coven": """coven 1
+segment twice(i64 a) -> (i64 b) { b = 2 *
+""",
+}
+
+
 class FakeFinder:
-    """Finds what is in `MODULES` (or another table), and the standard library."""
+    """Finds what is in `MODULES` (or another table) and in `PROGRAMS`, and the standard library."""
 
     def __init__(self, modules: Mapping[str, str] = MODULES) -> None:
         self._modules = modules
@@ -90,6 +115,13 @@ class FakeFinder:
             raise ModuleNotFound(f"`{import_path}` is not there", help="paths are relative to the program")
         language = LANGUAGES[PurePath(import_path).suffix]
         return self._file(import_path, language, self._modules[import_path])
+
+    def read_program(self, import_path: str, importing_file: str) -> tuple[str, str, tuple[Diagnostic, ...]]:
+        if import_path == importing_file:
+            return import_path, "", ()
+        if import_path not in PROGRAMS:
+            raise ModuleNotFound(f"`{import_path}` is not there", help="paths are relative to the program")
+        return import_path, PROGRAMS[import_path], ()
 
     def _file(self, path: str, language: str, directives: str) -> ModuleFile:
         signatures: list[Signature] = []

@@ -27,7 +27,7 @@ from pse.language.check._ir import (
     Swap,
     While,
 )
-from pse.language.types._expressions import Expression, Text
+from pse.language.types._expressions import Expression, Name, Text, position_name
 from pse.language.types._types import Direction, Element, Type
 
 MODULUS = 8191
@@ -48,6 +48,7 @@ class Oracle:
         (self.partitions,) = (self.constants[p.name] for p in program.partitions)
         self.tags: dict[str, Any] = {}
         self.notes: Notes = {}
+        self.active = list(range(self.partitions))  # where partitions decide for themselves: those inside
 
     def run(self) -> Notes:
         """Interpret the program; gives what it noted down."""
@@ -58,7 +59,7 @@ class Oracle:
         for statement in body:
             self.statement(statement)
 
-    def statement(self, statement: Statement) -> None:  # noqa: C901
+    def statement(self, statement: Statement) -> None:
         match statement:
             case CallSite():
                 self.call(statement)
@@ -67,18 +68,34 @@ class Oracle:
             case Swap(left, right):
                 self.tags[left], self.tags[right] = self.tags[right], self.tags[left]
             case If(condition, then, otherwise):
-                self.block(then if self.value(condition) else otherwise)
+                holds = [p for p in self.active if self.value(condition, p)]
+                self.only(holds, then)
+                self.only([p for p in self.active if p not in holds], otherwise)
             case Parallel(_, body):
                 self.block(body)
             case While(condition, limit, body):
+                going = self.active
                 for _ in range(self.value(limit)):
-                    if not self.value(condition):
-                        break
-                    self.block(body)
+                    going = [p for p in self.going_on(statement, going) if self.value(condition, p)]
+                    self.only(going, body)
             case For(counter, lower, upper, _, body):
-                for index in range(self.value(lower), self.value(upper)):
+                step = 1 if statement.step is None else self.value(statement.step)
+                going = self.active
+                for index in range(self.value(lower), self.value(upper), step):
+                    going = self.going_on(statement, going)
                     self.tags[counter] = index
-                    self.block(body)
+                    self.only(going, body)
+
+    def going_on(self, loop: For | While, going: list[int]) -> list[int]:
+        """Those partitions for which no `break` has ended a loop."""
+        return [p for p in going if loop.stop is None or not self.value(Name(loop.stop), p)]
+
+    def only(self, partitions: list[int], body: tuple[Statement, ...]) -> None:
+        """Interpret statements for some partitions."""
+        before, self.active = self.active, partitions
+        if partitions:
+            self.block(body)
+        self.active = before
 
     # Scalars.
 
@@ -90,13 +107,20 @@ class Oracle:
             for name, value in self.tags.items()
             if not isinstance(value, np.ndarray)
         }
+        own |= {position_name(None, p.name): partition for p in self.program.partitions}
         return evaluate(tree, self.constants | own)
 
     def assigned(self, tag: str, tree: Expression) -> Any:
         array = self.program.tags[tag].type
         if not array.distribution.distributed:
             return typed(array, self.value(tree))
-        return PerPartition(typed(array, self.value(tree, p)) for p in range(self.partitions))
+        return self.merged(tag, {p: typed(array, self.value(tree, p)) for p in self.active})
+
+    def merged(self, tag: str, values: Mapping[int | None, Any]) -> PerPartition:
+        """Put new values of some partitions to those that others have."""
+        old = self.tags.get(tag)
+        kept = old if isinstance(old, PerPartition) else [None] * self.partitions
+        return PerPartition(values.get(p, kept[p]) for p in range(self.partitions))
 
     # Calls.
 
@@ -106,7 +130,10 @@ class Oracle:
             output = site.outputs[0]
             given = self.tags[site.inputs[0].tag] if site.inputs else None
             shape = tuple(self.value(extent) for extent in output.type.shape or ())
-            self.tags[output.tag] = OPERATIONS[name](given, shape, output.type)
+            whole = OPERATIONS[name](given, shape, output.type)
+            partitions = self.active if site.parallel else [None]
+            pieces = {p: whole[slices(self.box(output.type, p))] for p in partitions}
+            self.store(output.tag, output.type, pieces)
         elif name.startswith("note"):
             label, k, value = (self.argument(site, argument, 0) for argument in site.inputs)
             self.notes.setdefault((label, k), []).append(np.array(value))
@@ -115,17 +142,17 @@ class Oracle:
 
     def module(self, site: CallSite) -> None:
         """Apply a module to every partition's pieces, or once at the root."""
-        partitions = range(self.partitions) if site.parallel else [None]
-        results = [self.instance(site, partition) for partition in partitions]
+        partitions = self.active if site.parallel else [None]
+        results = {partition: self.instance(site, partition) for partition in partitions}
         changed = [a for a in site.inputs if a.parameter.direction is Direction.INOUT]
         for number, argument in enumerate(changed):
             array = self.program.tags[argument.tag].type
-            self.store(argument.tag, array, [result[number] for result in results])
+            self.store(argument.tag, array, {p: result[number] for p, result in results.items()})
         for number, output in enumerate(site.outputs, len(changed)):
-            values = [result[number] for result in results]
+            values = {p: result[number] for p, result in results.items()}
             self.store(output.tag, output.type, values)
             if output.reduction is not None:
-                self.reduce(output, values)
+                self.reduce(output, list(values.values()))
 
     def instance(self, site: CallSite, partition: int | None) -> list[Any]:
         """Results of one instance: changed in-outs, then outputs."""
@@ -144,14 +171,17 @@ class Oracle:
             return held[slices(self.box(array, partition))].copy()
         return typed(argument.parameter.type, self.value(argument.value, partition))
 
-    def store(self, tag: str, array: Type, values: list[Any]) -> None:
-        """Put the partitions' results together."""
+    def store(self, tag: str, array: Type, values: Mapping[int | None, Any]) -> None:
+        """Put the partitions' results to those that others have; None stands for the root."""
         if array.scalar:
-            values = [typed(array, value) for value in values]
-            self.tags[tag] = PerPartition(values) if array.distribution.distributed else values[0]
+            values = {p: typed(array, value) for p, value in values.items()}
+            own = array.distribution.distributed
+            self.tags[tag] = self.merged(tag, values) if own else next(iter(values.values()))
             return
-        whole = np.full([self.value(extent) for extent in array.shape], 9999, dtype=array.element.value)
-        for partition, value in enumerate(values):
+        shape = [self.value(extent) for extent in array.shape]
+        old = self.tags.get(tag)
+        whole = np.full(shape, 9999, dtype=array.element.value) if old is None else old.copy()
+        for partition, value in values.items():
             whole[slices(self.box(array, partition))] = value
         self.tags[tag] = whole
 

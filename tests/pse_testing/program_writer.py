@@ -37,7 +37,15 @@ REDUCED = {
 }
 # {k} stands for a loop counter, {i64}, {f64} and {bool} for the scalars that may be written here.
 CONDITIONS = ("{i64} % 2 == 0", "{f64} < 500.0", "{bool}", "not {bool} or {i64} > 3", "{k} % 2 == 1")
-BOUNDS = ("0 .. 2", "0 .. {i64} % 3", "{k} .. 3", "1 .. procs + 1", "0 .. 0")
+OWN_CONDITIONS = (
+    "{own} < 4000.0",
+    "{own} > 6000.0 or {bool}",
+    "partition % 2 == 0",
+    "not {bool} or partition > 0",
+)
+"""Conditions by which partitions decide for themselves; {own} is a scalar of each partition."""
+BOUNDS = ("0 .. 2", "0 .. {i64} % 3", "{k} .. 3", "1 .. procs + 1", "0 .. 0", "3 .. 0 step -1")
+BOUNDS += ("0 .. 5 step 2", "{i64} % 4 .. {k} - 2 step -2", "procs .. N step procs")
 INTEGERS = ("({i64} * 3 + {k}) % 97", "min({i64}, 7) + procs", "N * M - {i64} % 5", "max({i64}, {k}) / 2")
 REALS = (
     "({f64} * 0.5 + {i64}) % 1000.0",
@@ -46,7 +54,7 @@ REALS = (
     "7.25",
     "abs({f64} - {i64})",
 )
-FLIGHTS = ("0 .. 4", "0 .. {i64} % 6", "2 .. 5")
+FLIGHTS = ("0 .. 4", "0 .. {i64} % 6", "2 .. 5", "6 .. 0 step -2", "1 .. {i64} % 9 step 3")
 WHILES = (("count", "i64", "{} % 4 < 3"), ("even", "bool", "not {}"), ("total", "f64", "{} > 900.0"))
 """Loops that hang on a reduced scalar: module, element, condition."""
 FIRST = {
@@ -246,8 +254,10 @@ class Writer:
         self.budget -= 1
         simple = self.parallel_choices() if parallel else self.root_choices()
         blocks = [self.branch, self.for_loop, self.while_loop, self.flight] if depth < 3 else []
-        if depth < 3 and not parallel:
-            blocks += [self.parallel] * 3
+        if depth < 3:
+            blocks += [self.own_branch, self.own_while] if parallel else [self.parallel] * 3
+        if depth < 3 and self.counters:
+            blocks += [self.leave]
         chosen = self.draw(st.sampled_from([*simple, *blocks]))
         return chosen(parallel, depth) if chosen in blocks else chosen()
 
@@ -449,6 +459,30 @@ class Writer:
         head = f"if {self.expression(CONDITIONS)}"
         then = self.inside(parallel, depth)
         return [Node(head, then, self.inside(parallel, depth) if self.draw(st.booleans()) else [])]
+
+    def own_branch(self, parallel: bool, depth: int) -> list[Node]:
+        """A branch by which each partition decides for itself."""
+        own = [name for scope in self.scopes for name in scope.partial] or ["0.0"]
+        condition = self.draw(st.sampled_from(OWN_CONDITIONS)).format(
+            own=self.draw(st.sampled_from(own)), **self.scalars
+        )
+        return [Node(f"if {condition}", self.inside(True, depth), self.inside(True, depth))]
+
+    def own_while(self, parallel: bool, depth: int) -> list[Node]:
+        """A loop that each partition leaves when it is done."""
+        source = self.pick(lambda k: k.distributed)
+        if source is None:
+            return []
+        own, total = self.new("q"), f"{self.label(True)}k.total({source[0]})"
+        body = [*self.inside(True, depth), Node(f"{total} -> {own}")]
+        return [Node(f"{total} -> {own}"), Node(f"while {own} % 3.0 > 0.5 max 3", body)]
+
+    def leave(self, parallel: bool, depth: int) -> list[Node]:
+        """A branch that may leave the loop around it."""
+        head = f"if {self.expression(CONDITIONS)}"
+        ways = [[*self.inside(parallel, depth), Node("break")], self.inside(parallel, depth)]
+        ways[1] *= self.draw(st.booleans())
+        return [Node(head, *self.draw(st.permutations(ways)))]
 
     def for_loop(self, parallel: bool, depth: int) -> list[Node]:
         counter = self.new("k")

@@ -251,6 +251,7 @@ typedef struct pse_call {
     uint8_t region; /* set of partitions that it works in, from 1; 0: outside PARALLEL */
     uint8_t clear; /* ASSEMBLE: the pieces leave cells out (a halo), which are zero */
     uint8_t lend; /* PUBLISH: two tags stand for the buffer from now on; whoever changes one takes a copy */
+    uint8_t apart; /* where partitions decide for themselves: not all of them may come to it */
     pse_native function;
     const char *text; /* 'module fft.rows, fft2d.coven:15:7': for the fault handler */
 } pse_call;
@@ -264,8 +265,8 @@ _Static_assert(sizeof(pse_call) == 80 && offsetof(pse_call, kind) == 0 && offset
                offsetof(pse_call, combination) == 48 && offsetof(pse_call, alias) == 52 &&
                offsetof(pse_call, silent) == 53 && offsetof(pse_call, ordered) == 54 &&
                offsetof(pse_call, region) == 55 && offsetof(pse_call, clear) == 56 &&
-               offsetof(pse_call, lend) == 57 && offsetof(pse_call, function) == 64 &&
-               offsetof(pse_call, text) == 72,
+               offsetof(pse_call, lend) == 57 && offsetof(pse_call, apart) == 58 &&
+               offsetof(pse_call, function) == 64 && offsetof(pse_call, text) == 72,
                "pse_call as NumPy has it");
 #endif
 
@@ -277,13 +278,14 @@ typedef struct pse_loop {
     int32_t upper;
     int32_t inflight;
     int32_t body; /* first instruction */
+    int64_t step; /* by how much the counter grows, or falls; not 0 */
     uint8_t nested; /* inside another inflight loop: only this rank's own limit holds */
 } pse_loop;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_loop) == 28 && offsetof(pse_loop, id) == 0 && offsetof(pse_loop, counter) == 4 &&
+_Static_assert(sizeof(pse_loop) == 40 && offsetof(pse_loop, id) == 0 && offsetof(pse_loop, counter) == 4 &&
                offsetof(pse_loop, lower) == 8 && offsetof(pse_loop, upper) == 12 &&
                offsetof(pse_loop, inflight) == 16 && offsetof(pse_loop, body) == 20 &&
-               offsetof(pse_loop, nested) == 24,
+               offsetof(pse_loop, step) == 24 && offsetof(pse_loop, nested) == 32,
                "pse_loop as NumPy has it");
 #endif
 

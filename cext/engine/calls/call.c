@@ -150,7 +150,8 @@ static int hand_over(pse_engine *s, pse_context *context, const pse_call *call, 
     pse_engine_ring_all(s);
     context->pushing = 0;
     context->push = 0;
-    if (call->kind != PSE_CALL_COMBINE) /* Only the first processor does that. */
+    /* Only the first processor combines, and not every partition comes to what is apart. */
+    if (call->kind != PSE_CALL_COMBINE && !call->apart)
         context->executed++;
     context->pc++;
     return PROGRESS_RAN;

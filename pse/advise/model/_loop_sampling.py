@@ -66,10 +66,11 @@ class LoopSample:
             yield from self._counted(loop, node, bounds)
 
     def _bounds(self, loop: For | While) -> range | None:
-        if isinstance(loop, While):
+        if isinstance(loop, While) or loop.stop is not None:
             return None
+        step = 1 if loop.step is None else number(loop.step, self._environment)
         lower, upper = number(loop.lower, self._environment), number(loop.upper, self._environment)
-        return None if lower is None or upper is None else range(lower, upper)
+        return None if lower is None or upper is None or not step else range(lower, upper, step)
 
     def _is_plain(self, block: int) -> bool:
         """Whether every round makes the same calls: no data decides anything in it."""

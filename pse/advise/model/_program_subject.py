@@ -142,10 +142,17 @@ def read_subject(trace: Trace, definitions: Definitions, path: str | None = None
     Raises
     ------
     AdviceError
-        It isn't to be had, or it isn't the one that ran.
+        It isn't to be had, it isn't the one that ran, or its partitions decide for themselves.
     """
     ran = {site.id: site.thread for site in definitions.sites}
-    return replace(_read(trace, definitions, path), ran=ran)
+    subject = replace(_read(trace, definitions, path), ran=ran)
+    own = next((step for step in subject.walk.steps if subject.walk.decides_apart(step.id)), None)
+    if own is not None:
+        raise AdviceError(
+            f"{own.statement.span}: each partition decides for itself here, and such runs aren't predicted",
+            help="look at what the run waited for:  pse analyze",
+        )
+    return subject
 
 
 def _read(trace: Trace, definitions: Definitions, path: str | None) -> Subject:

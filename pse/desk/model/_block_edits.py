@@ -50,15 +50,16 @@ def set_head(model: ProgramModel, operation: Operation) -> Edits:
     return _optional_head(model, frame, field, value)
 
 
-_OPTIONAL = {"inflight": "inflight", "limit": "max", "partition": "over"}
+_OPTIONAL = {"step": "step", "inflight": "inflight", "limit": "max", "partition": "over"}
 """Parts of heads that may be left out, and the word before each."""
 
 
 def _optional_head(model: ProgramModel, frame: Element, field: str, value: str | None) -> Edits:
     match frame.node:
         case sx.For():
-            assert frame.node.upper.span is not None
-            _, start = model.text.range(frame.node.upper.span)
+            before = frame.node.step if field == "inflight" and frame.node.step else frame.node.upper
+            assert before.span is not None
+            _, start = model.text.range(before.span)
         case sx.While():
             assert frame.node.condition.span is not None
             _, start = model.text.range(frame.node.condition.span)

@@ -24,6 +24,7 @@ _KINDS: dict[type, str] = {
     sx.Let: "let",
     sx.Var: "var",
     sx.Assignment: "assign",
+    sx.Break: "break",
 }
 
 
@@ -100,7 +101,9 @@ def _statement(node: sx.Statement, outer: Element, text: Text) -> list[Element]:
     return [Element(_KINDS[type(node)], node, start, end, _label(node), outer)]
 
 
-def _label(node: sx.Call | sx.Let | sx.Var | sx.Assignment) -> str:
+def _label(node: sx.Call | sx.Let | sx.Var | sx.Assignment | sx.Break) -> str:
+    if isinstance(node, sx.Break):
+        return "break"
     return node.callee.text if isinstance(node, sx.Call) else node.name.id
 
 
@@ -117,7 +120,7 @@ def heads(node: Node) -> dict[str, Span | None]:
         case sx.Parallel():
             return {"partition": place(node.partition)}
         case sx.For():
-            names = ("counter", "lower", "upper", "inflight")
+            names = ("counter", "lower", "upper", "step", "inflight")
         case sx.While():
             names = ("condition", "limit")  # type: ignore[assignment]
         case sx.If():

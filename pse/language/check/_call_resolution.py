@@ -27,16 +27,16 @@ from pse.language.check._ir import (
 )
 from pse.language.check._output_typing import module_outputs
 from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
-from pse.language.check._std_arrays import WHOLE
+from pse.language.check._std_arrays import ALONG_AXES, WHOLE
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
-from pse.language.check._targets import REDUCTIONS, Target, poison, targets
+from pse.language.check._targets import MOVING, REDUCTIONS, Target, poison, targets
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Apply, Expression, Name, walk
-from pse.language.types._types import Distribution, Pattern, Type
+from pse.language.types._types import Direction, Distribution, Element, Pattern, Type
 from pse.text import did_you_mean
 
-PIECEWISE = ("copy", "zero", "fill", "random", "random_normal", "save", "load", "fft", "ifft", *WHOLE)
+PIECEWISE = ("copy", "zero", "fill", "random", "random_normal", "save", "load", "axpy", *ALONG_AXES, *WHOLE)
 """Standard modules that work on each piece of a distributed array for itself."""
 
 
@@ -193,6 +193,10 @@ def _module(context: Context, node: sx.Call, reference: ModuleReference, kind: s
     if standard and reference.name in OUTSIDE_ONLY and context.partition is not None:
         message = f"`{node.callee.text}` is not allowed inside PARALLEL: every partition would do it"
         check.fail("E0316", message, node.span, help="move the call out of the block", directive=False)
+    if context.own is not None and _is_collective(reference):
+        context.refuse_collective(f"`{node.callee.text}`", node.span)
+        check.failed = True
+    _check_marks(check)
     found = targets(check, kind) if not check.failed else None
     outputs: list[Output] = []
     if found is None:
@@ -207,6 +211,26 @@ def _module(context: Context, node: sx.Call, reference: ModuleReference, kind: s
         poison(check, kind)
         return []
     return _where_pieces_are(context, check.call_site(outputs))
+
+
+def _check_marks(check: CallCheck) -> None:
+    """Report inputs that are marked as changed, but are not."""
+    known = [p for p in check.signature.inputs if p.type.element is not Element.COMM]
+    by_name = {parameter.name: parameter for parameter in known}
+    for index, argument in enumerate(check.node.arguments):
+        by_place = known[index] if index < len(known) else None
+        parameter = by_place if argument.name is None else by_name.get(argument.name.id)
+        if argument.inout and (parameter is None or parameter.direction is not Direction.INOUT):
+            message = f"`{check.node.callee.text}` does not change this input"
+            check.fail("E0325", message, argument.span, help="leave out `inout`")
+
+
+def _is_collective(reference: ModuleReference) -> bool:
+    """Whether partitions, or the ranks of a communicator, come to a call together."""
+    if reference.language == "std":
+        return reference.name in (*MOVING, "exchange", "scan")
+    signature = reference.signature
+    return signature.collective or any(p.type.element is Element.COMM for p in signature.inputs)
 
 
 def _where_pieces_are(context: Context, site: CallSite) -> list[Statement]:

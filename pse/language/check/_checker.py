@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import TypeGuard
 
 from pse.language.check._call_resolution import thread_warnings
 from pse.language.check._context import Context
@@ -34,13 +35,14 @@ from pse.language.check._ir import (
 from pse.language.check._scope import (
     PROCS,
     AliasEntity,
+    Entity,
     Frame,
     Globals,
     ModuleEntity,
     PartitionEntity,
     SegmentEntity,
 )
-from pse.language.check._statements import statements
+from pse.language.check._statements import renumbered, statements
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -56,7 +58,7 @@ class CheckResult:
     Attributes
     ----------
     program : ResolvedProgram or None
-        The program; None if it is wrong.
+        The program; None if it is wrong, or if the file has segments only, for others to import.
     diagnostics : tuple of Diagnostic
         Errors and warnings, sorted by place.
 
@@ -103,8 +105,7 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     tree, mistakes = program_tree(text, path)
     if tree is None or has_errors(mistakes):
         return CheckResult(None, in_order(mistakes))
-    names = Globals()
-    return _check(Context(path, text, names, Frame(names), list(mistakes)), tree, modules)
+    return _check(Context(Frame(Globals(path, text)), list(mistakes)), tree, modules)
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,8 @@ def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspectio
     tree, mistakes = (parsed := parse_program(text, path)).tree, parsed.diagnostics
     if tree is None or not tree.items:
         return Inspection(tree, None, in_order(mistakes))
-    names = Globals()
-    context = Context(path, text, names, Frame(names), list(mistakes))
+    names = Globals(path, text)
+    context = Context(Frame(names), list(mistakes))
     checked = _check(context, tree, modules)
     # What follows from a statement that could not be read is not the user's mistake.
     diagnostics = in_order(mistakes) if has_errors(mistakes) else checked.diagnostics
@@ -181,7 +182,8 @@ def _callable(names: Globals) -> dict[str, ModuleReference]:
         if isinstance(entity, ModuleEntity):
             found[name] = entity.reference
         elif isinstance(entity, AliasEntity):
-            found |= {f"{name}.{m.name}": m.reference for m in (entity.modules or {}).values()}
+            modules = (m for m in (entity.modules or {}).values() if isinstance(m, ModuleEntity))
+            found |= {f"{name}.{m.name}": m.reference for m in modules}
     return {name: reference for name, reference in found.items() if reference is not None}
 
 
@@ -191,8 +193,9 @@ def _check(context: Context, tree: sx.Program, modules: ModuleFinder) -> CheckRe
     declarations = declare(context, tree, modules)
     body = _bodies(context, declarations, tree)
     if not has_errors(context.diagnostics):
-        context.diagnostics += [*_unused(context, declarations, body or ()), *context.warnings]
-        context.diagnostics += check_halos(body or (), context.tags, text)
+        unused = _unused(context, declarations, body) if body is not None else []
+        context.diagnostics += [*unused, *context.warnings]
+        context.diagnostics += check_halos(body or (), context.tags, _texts(context))
         body, unordered = order_files(body or (), context.tags, text)
         context.diagnostics += unordered
     diagnostics = in_order(context.diagnostics)
@@ -206,7 +209,7 @@ def _check(context: Context, tree: sx.Program, modules: ModuleFinder) -> CheckRe
 def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> tuple[Statement, ...] | None:
     """Check the program's body, then the segments that nobody calls."""
     body = None
-    if not declarations.programs:
+    if not declarations.programs and not declarations.segments:
         message = "the file has no program"
         context.report(error_at("E0206", message, tree.items[-1].span, help="add: program name { … }"))
     for again in declarations.programs[1:]:
@@ -217,11 +220,11 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
         )
     if declarations.programs:
         context.frame = Frame(context.globals, body=declarations.programs[0].body)
-        body = statements(context, declarations.programs[0].body)
+        body = renumbered(statements(context, declarations.programs[0].body))
         _flow(context, body, ())
     tags = dict(context.tags)
     for entity in list(context.globals.names.values()):
-        if isinstance(entity, SegmentEntity) and entity.span not in context.globals.used:
+        if _is_own_segment(context, entity) and entity.span not in context.globals.used:
             given, alone = check_alone(context, entity, statements)
             _flow(context, alone, [tag.unique for tag in given if tag.type is not None])
     context.uncalled = {name: tag for name, tag in context.tags.items() if name not in tags}
@@ -232,12 +235,19 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
 def _flow(context: Context, body: tuple[Statement, ...], defined: Sequence[str]) -> None:
     """Check paths only where every statement is understood: a missing one would look like a missing write."""
     if not has_errors(context.diagnostics):
-        context.diagnostics += check_flow(body, context.tags, context.text, defined)
+        context.diagnostics += check_flow(body, context.tags, _texts(context), defined)
+
+
+def _texts(context: Context) -> dict[str, str]:
+    """Give the texts of the program's file and of those that it imports, by path."""
+    read = [names for names in context.globals.files.read.values() if names is not None]
+    return {names.path: names.text for names in (context.globals, *read)}
 
 
 def _unused(context: Context, declarations: Declarations, body: tuple[Statement, ...]) -> list[Diagnostic]:
     """Warn about names that nothing uses; a name that begins with `_` is unused on purpose."""
-    used, found = context.globals.used, []
+    used, found = context.globals.used, list[Diagnostic]()
+    imported = {(name.alias or name.name).span for item in declarations.imports for name in item.names or ()}
     written = _written(body)
     for tag in context.tags.values():
         if tag.span not in used and not tag.loop_counter and not tag.display.startswith("_"):
@@ -247,11 +257,12 @@ def _unused(context: Context, declarations: Declarations, body: tuple[Statement,
     for item in declarations.imports:
         found += _unused_import(context, item)
     for parameter in declarations.parameters:
-        if parameter.span not in used:
+        if parameter.span not in used and parameter.span.path == context.path:
             message = f"parameter `{parameter.name}` is never used"
             found.append(warning_at("W0203", message, parameter.span, help="remove it"))
     for entity in context.globals.names.values():
-        if isinstance(entity, SegmentEntity | PartitionEntity) and entity.span not in used:
+        own = _is_own_segment(context, entity) or isinstance(entity, PartitionEntity)
+        if own and entity.span not in used and entity.span not in imported:
             what = "segment" if isinstance(entity, SegmentEntity) else "partition"
             help = "call it, or remove it"
             if what == "partition":
@@ -259,6 +270,11 @@ def _unused(context: Context, declarations: Declarations, body: tuple[Statement,
             message = f"{what} `{entity.name}` is never used"
             found.append(warning_at("W0204", message, entity.span, help=help))
     return found + thread_warnings(context, declarations.options)
+
+
+def _is_own_segment(context: Context, entity: Entity) -> TypeGuard[SegmentEntity]:
+    """Whether a name stands for a segment that is declared in the program's own file."""
+    return isinstance(entity, SegmentEntity) and entity.node.span.path == context.path
 
 
 def _unused_import(context: Context, item: sx.Import) -> list[Diagnostic]:
@@ -284,6 +300,7 @@ def _program(
         body=body,
         modules=_modules(body),
         threads=tuple(context.declared_threads),
+        files={path: text for path, text in _texts(context).items() if path != context.path},
     )
 
 

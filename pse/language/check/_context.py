@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pse.language.check._ir import ModuleReference, Tag
-from pse.language.check._scope import PROCS, Entity, Frame, Globals, PartitionEntity, TagEntity, kind_of
+from pse.language.check._scope import PROCS, Entity, Frame, Globals, TagEntity, kind_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -59,18 +59,33 @@ def _outlives(context: Context, gone: TagEntity) -> str:
 
 
 @dataclass
+class OpenLoop:
+    """A loop that is being walked.
+
+    `partition` is that of the PARALLEL block around it, None outside; `own` the place of the condition by
+    which partitions decide for themselves whether they run its body, if they do; `stop` the truth value by
+    which a `break` ends it, None as long as there is no `break`.
+    """
+
+    partition: str | None
+    inflight: bool
+    own: Span | None
+    stop: str | None = None
+
+
+@dataclass
 class Context:
     """State of one check.
 
-    `partition` is the partition of the PARALLEL block that is being walked, None outside; `segments` the
-    names of the segments that are being inlined, `called` the places of their calls, `depth` how many
+    `frame` has the names of the place that is being walked, and of its file; `partition` is the partition of
+    the PARALLEL block there, None outside; `loop` the
+    innermost loop of the program or segment that is being walked; `own` the place of the condition around
+    that differs from partition to partition, None where all do the same; `segments` the
+    segments that are being inlined, `called` the places of their calls, `depth` how many
     blocks are open in all of them; `root_thread` is the label, with a space, of the last labelled call
     outside PARALLEL: what suggestions are written with.
     """
 
-    path: str
-    text: str
-    globals: Globals
     frame: Frame
     diagnostics: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
@@ -78,8 +93,10 @@ class Context:
     uncalled: dict[str, Tag] = field(default_factory=dict)
     constants: dict[str, Expression] = field(default_factory=dict)
     partition: str | None = None
-    segments: tuple[str, ...] = ()
-    called: tuple[tuple[int, int], ...] = ()
+    loop: OpenLoop | None = None
+    own: Span | None = None
+    segments: tuple[sx.Segment, ...] = ()
+    called: tuple[tuple[str, int, int], ...] = ()
     segment_uses: dict[str, int] = field(default_factory=dict)
     depth: int = 0
     calls: int = 0
@@ -90,6 +107,26 @@ class Context:
     def report(self, diagnostic: Diagnostic) -> None:
         """Take a diagnostic."""
         self.diagnostics.append(diagnostic)
+
+    @property
+    def globals(self) -> Globals:
+        """The names of the file that is being walked."""
+        return self.frame.globals
+
+    @property
+    def path(self) -> str:
+        """Its path, as diagnostics have it."""
+        return self.globals.path
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.globals.text
+
+    @property
+    def spread(self) -> Distribution:
+        """Where scalars of the place reached are: the same everywhere, or one for each partition."""
+        return REPLICATED if self.own is None else Distribution(Pattern.BLOCK, partition=self.partition)
 
     def reached(self, span: Span) -> Span:
         """Give a place together with the calls of the segments that are being inlined."""
@@ -129,6 +166,14 @@ class Context:
             notes = [(gone.span, f"`{name.id}` is visible only {where}")]
             help = _outlives(self, gone)
         self.report(error_at("E0201", message, name.span, notes=notes, help=help))
+
+    def refuse_collective(self, what: str, span: Span) -> None:
+        """Report what all partitions do together, where a condition may hold in some of them only."""
+        assert self.own is not None, "checked by the caller"
+        message = f"{what} is not allowed here: all partitions take part in it, but not all may come to it"
+        notes = [(self.own, "this condition differs from partition to partition")]
+        help = "move it out of the block, or combine the condition where it is made:  -> e reduce total(max)"
+        self.report(error_at("E0409", message, span, notes=notes, help=help))
 
     def misused(self, name: sx.Identifier, entity: Entity, wanted: str, help: str) -> None:
         """Report a name that stands for the wrong kind of thing."""
@@ -190,8 +235,8 @@ class Context:
         """Give the extent that a resolved name stands for; partitions count as their number."""
         if name in self.constants:
             return extents.extent_of(self.constants[name], self.lookup)
-        entity = self.globals.names.get(name)
-        if isinstance(entity, PartitionEntity) and entity.count is not None and entity.count != Name(name):
+        entity = self.globals.files.sets.get(name)
+        if entity is not None and entity.count is not None and entity.count != Name(name):
             return extents.extent_of(entity.count, self.lookup)
         return extents.atom(name)
 
@@ -202,8 +247,8 @@ class Context:
             return None
         if len(distribution.axes) == 1:
             return self.lookup(partition)
-        entity = self.globals.names.get(partition)
-        extent = entity.grid[index] if isinstance(entity, PartitionEntity) else None
+        entity = self.globals.files.sets.get(partition)
+        extent = entity.grid[index] if entity is not None else None
         return self.extent(extent) if extent is not None else None
 
     def extent(self, expression: Expression) -> Extent:

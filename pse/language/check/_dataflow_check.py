@@ -27,7 +27,8 @@ from pse.language.check._ir import (
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._elements import COMPLEX, INTEGERS
-from pse.language.types._expressions import Expression, Name, Number, walk
+from pse.language.types._evaluation import evaluate
+from pse.language.types._expressions import Expression, Name, names_in, walk
 from pse.language.types._types import Direction, Element
 from pse.records import dataclass
 
@@ -63,6 +64,19 @@ class _State:
 _UNKNOWN = _State()
 
 
+def _runs(loop: For) -> bool:
+    """Whether a loop has an iteration whatever the parameters are."""
+    first, last, step = (_constant(tree) for tree in (loop.lower, loop.upper, loop.step))
+    if first is None or last is None or (step is None and loop.step is not None):
+        return False
+    return first < last if step is None or step > 0 else first > last
+
+
+def _constant(tree: Expression | None) -> int | None:
+    value = evaluate(tree, {}) if tree is not None and not names_in(tree) else None
+    return value if isinstance(value, int) else None
+
+
 def _join(left: _State, right: _State) -> _State:
     return _State(
         left.written and right.written,
@@ -86,7 +100,10 @@ class _Loop:
 
 
 def check_flow(
-    body: Sequence[Statement], tags: Mapping[str, Tag], text: str, defined: Iterable[str] = ()
+    body: Sequence[Statement],
+    tags: Mapping[str, Tag],
+    texts: Mapping[str, str],
+    defined: Iterable[str] = (),
 ) -> list[Diagnostic]:
     """Check all paths of a resolved program.
 
@@ -96,12 +113,12 @@ def check_flow(
         The resolved statements.
     tags : mapping of str to Tag
         All tags of the program.
-    text : str
-        Its text, from which messages take the names.
+    texts : mapping of str to str
+        The texts of its files by path, from which messages take the names.
     defined : iterable of str
         Tags that have a value from the start (the inputs of a segment that is checked alone).
     """
-    flow = _Flow(tags, text)
+    flow = _Flow(tags, texts)
     for tag in defined:
         flow.write(tag, tags[tag].span, None)
     flow.block(body)
@@ -109,9 +126,9 @@ def check_flow(
 
 
 class _Flow:
-    def __init__(self, tags: Mapping[str, Tag], text: str) -> None:
+    def __init__(self, tags: Mapping[str, Tag], texts: Mapping[str, str]) -> None:
         self.diagnostics: list[Diagnostic] = []
-        self._tags, self._text = tags, text
+        self._tags, self._texts = tags, texts
         self._states: dict[str, _State] = {}
         self._journal: list[tuple[str, _State]] = []
         self._loops: list[_Loop] = []
@@ -227,10 +244,7 @@ class _Flow:
             self.write(loop.counter, loop.span, None)
             self.block(loop.body)
 
-        bounds = (loop.lower, loop.upper)
-        known = [bound.value for bound in bounds if isinstance(bound, Number)]
-        runs = len(known) == 2 and known[0] < known[1]
-        self._loop(body, loop.span, loop.inflight is not None, runs)
+        self._loop(body, loop.span, loop.inflight is not None, _runs(loop))
 
     # Paths.
 
@@ -272,7 +286,7 @@ class _Flow:
     # Reports.
 
     def _display(self, tag: str, span: Span) -> str:
-        return self._tags[tag].name_at(span, self._text)
+        return self._tags[tag].name_at(span, self._texts)
 
     def _unwritten(self, tag: str, span: Span, state: _State) -> None:
         name = self._display(tag, span)
@@ -286,7 +300,7 @@ class _Flow:
     def _value_before(self, tag: str, name: str) -> str:
         """Say how a tag gets its first value."""
         type, span = self._tags[tag].type, self._tags[tag].span
-        head = self._text.split("\n")[span.line - 1][: span.column - 1]
+        head = self._texts[span.path].split("\n")[span.line - 1][: span.column - 1]
         zero = ZEROS.get(type.element or Element.OBJECT)
         if zero is None:
             return f"write it before, by the call that makes it:  … -> {name}"

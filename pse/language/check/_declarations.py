@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from pse.errors import EvaluationError, ModuleNotFound
 from pse.language.check._binding import MAX_PARTITIONS
@@ -16,6 +17,8 @@ from pse.language.check._scope import (
     PROCS,
     AliasEntity,
     Entity,
+    Frame,
+    Globals,
     ModuleEntity,
     ParameterEntity,
     PartitionEntity,
@@ -25,6 +28,7 @@ from pse.language.check._scope import (
 from pse.language.check._type_resolution import element_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.syntax import ast as sx
+from pse.language.syntax._kept_trees import program_tree
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
 from pse.language.types._evaluation import evaluate
@@ -32,6 +36,9 @@ from pse.language.types._expressions import Expression, Value, names_in, render_
 from pse.language.types._options import OPTIONS
 from pse.language.types._types import Element, Signature
 from pse.text import did_you_mean, nearest_word
+
+PROGRAM = ".coven"
+"""How the names of programs end, whose segments others can import."""
 
 
 class Declarations(NamedTuple):
@@ -46,22 +53,33 @@ class Declarations(NamedTuple):
 
 
 def declare(context: Context, tree: sx.Program, finder: ModuleFinder) -> Declarations:
-    """Read all items in textual order; everything wrong is reported."""
+    """Read all items of a program in textual order; everything wrong is reported."""
     declarations = Declarations([], [], [], [], [], [])
+    files = context.globals.files
+    files.open.append(context.path)
+    # The program's own parameters and partitions keep their names, whatever it imports before.
+    files.taken |= {item.name.id for item in tree.items if isinstance(item, sx.Param | sx.PartitionNode)}
+    _items(context, tree, declarations, finder)
+    return declarations
+
+
+def _items(context: Context, tree: sx.Program, declarations: Declarations, finder: ModuleFinder) -> None:
     _standard(context, finder)
     for item in tree.items:
         _item(context, item, declarations, finder)
-    return declarations
 
 
 def _item(context: Context, item: sx.Item, declarations: Declarations, finder: ModuleFinder) -> None:
     match item:
         case sx.Import():
             declarations.imports.append(item)
-            _import(context, item, finder)
+            if PurePath(item.path).suffix == PROGRAM:
+                _import_program(context, item, declarations, finder)
+            else:
+                _import(context, item, finder)
         case sx.Segment():
             declarations.segments.append(item)
-            _add(context, item.name, SegmentEntity(item.name.id, item, item.name.span))
+            _add(context, item.name, SegmentEntity(item.name.id, item, item.name.span, context.globals))
         case sx.ProgramBody():
             declarations.programs.append(item)
         case sx.Param():
@@ -144,6 +162,90 @@ def _find(context: Context, item: sx.Import, finder: ModuleFinder) -> ModuleFile
     return None if has_errors(file.diagnostics) and not file.signatures else file
 
 
+def _import_program(
+    context: Context, item: sx.Import, declarations: Declarations, finder: ModuleFinder
+) -> None:
+    """Import segments, parameters and partitions of another `.coven` file."""
+    names = _read(context, item, declarations, finder)
+    known = {} if names is None else {n: e for n, e in names.names.items() if _is_given(e, names)}
+    if item.alias is not None:
+        segments = {name: entity for name, entity in known.items() if isinstance(entity, SegmentEntity)}
+        given = segments if names is not None else None
+        _add(context, item.alias, AliasEntity(item.alias.id, given, item.path, "coven", item.alias.span))
+    for name in item.names or ():
+        local, entity = name.alias or name.name, known.get(name.name.id)
+        if entity is not None:
+            _add(context, local, replace(entity, name=local.id, span=local.span))
+            context.globals.imported.add(local.span)
+        elif names is not None:
+            context.report(_not_given(name.name, item.path, names, list(known)))
+        if entity is None:  # What it is used for is no mistake of its own.
+            _add(context, local, ModuleEntity(local.id, None, local.span))
+    if item.alias is None and item.names is None:
+        help = f'name what is imported:  import "{item.path}" {{ {", ".join(list(known)[:3]) or "name"} }}'
+        context.report(error_at("E0503", "this import gives no name of the file", item.span, help=help))
+
+
+Given = SegmentEntity | ParameterEntity | PartitionEntity
+"""What a file gives to those that import it."""
+
+
+def _is_given(entity: Entity, names: Globals) -> TypeGuard[Given]:
+    """Whether a file gives a name to others: what it imports itself it does not give."""
+    return isinstance(entity, Given) and entity.span not in names.imported
+
+
+def _not_given(name: sx.Identifier, path: str, names: Globals, known: list[str]) -> Diagnostic:
+    """Report a name that an imported file does not give."""
+    listed = (
+        f"it gives: {', '.join(known[:12])}" if known else "segments, parameters and partitions are imported"
+    )
+    help = did_you_mean(name.id, known) or listed
+    if name.id in names.names:
+        help = "it imports that itself: import it from where it is declared"
+    return error_at("E0502", f"`{path}` gives no `{name.id}`", name.span, help=help)
+
+
+def _read(
+    context: Context, item: sx.Import, declarations: Declarations, finder: ModuleFinder
+) -> Globals | None:
+    """Read a `.coven` file once; give its names, or None if it is wrong."""
+    files = context.globals.files
+    try:
+        path, text, wrong = finder.read_program(item.path, context.path)
+    except ModuleNotFound as missing:
+        context.report(error_at("E0501", missing.message, item.path_span, help=missing.help))
+        return None
+    if path in files.open:
+        chain = " → ".join([*files.open[files.open.index(path) :], path])
+        help = "move what both need into a file of its own, and import that"
+        context.report(error_at("E0504", f"files import each other: {chain}", item.path_span, help=help))
+        return None
+    if path not in files.read:
+        files.read[path] = None
+        tree, mistakes = (None, wrong) if wrong else program_tree(text, path)
+        for mistake in mistakes:
+            context.report(mistake)
+        if tree is not None and not has_errors(mistakes):
+            files.read[path] = _names_of(context, Globals(path, text), tree, declarations, finder)
+    return files.read[path]
+
+
+def _names_of(
+    context: Context, names: Globals, tree: sx.Program, declarations: Declarations, finder: ModuleFinder
+) -> Globals:
+    """Read the items of an imported file: its parameters and partitions are the program's, too."""
+    importing, files = context.frame, context.globals.files
+    names.files, names.importer = files, context.globals.importer or context.globals
+    context.frame = Frame(names)
+    files.open.append(names.path)
+    ours = Declarations(declarations.parameters, declarations.partitions, [], [], [], [])
+    _items(context, tree, ours, finder)
+    files.open.pop()
+    context.frame = importing
+    return names
+
+
 def _imported_name(
     context: Context,
     item: sx.Import,
@@ -197,7 +299,8 @@ def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> 
         )
         element = None
     default = _default(context, item, element)
-    _add(context, item.name, ParameterEntity(item.name.id, element, item.name.span))
+    unique = _unique(context, item.name)
+    _add(context, item.name, ParameterEntity(item.name.id, element, item.name.span, unique))
     where = condition(context, item.where) if item.where is not None else None
     context.globals.used.discard(item.name.span)  # Its own `where` does not use a parameter.
     if (
@@ -206,11 +309,16 @@ def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> 
         or (where is None) != (item.where is None)
     ):
         return
-    if not _default_holds(context, item, default, where):
+    if not _default_holds(context, item, default, where, unique):
         return
-    declarations.parameters.append(
-        ParameterDeclaration(item.name.id, element, default, where, item.name.span)
-    )
+    declarations.parameters.append(ParameterDeclaration(unique, element, default, where, item.name.span))
+
+
+def _unique(context: Context, name: sx.Identifier) -> str:
+    """Give the name that a parameter or partition has in all files of the program: its own, if it can be."""
+    if context.globals.importer is None:
+        return name.id
+    return context.globals.files.unique(name.id, context.path)
 
 
 def _default(context: Context, item: sx.Param, element: Element | None) -> Expression | None:
@@ -230,14 +338,14 @@ def _default(context: Context, item: sx.Param, element: Element | None) -> Expre
 
 
 def _default_holds(
-    context: Context, item: sx.Param, default: Expression | None, where: Expression | None
+    context: Context, item: sx.Param, default: Expression | None, where: Expression | None, unique: str
 ) -> bool:
     """Check a constant default against a `where` that depends on nothing else."""
-    if default is None or where is None or names_in(default) or names_in(where) - {item.name.id}:
+    if default is None or where is None or names_in(default) or names_in(where) - {unique}:
         return True
     try:
         value = evaluate(default, {})
-        holds = evaluate(where, {item.name.id: value})
+        holds = evaluate(where, {unique: value})
     except EvaluationError as failure:
         help = "change the default or the condition: with this default it has no value"
         context.report(error_at("E0323", failure.message, failure.span or item.span, help=help))
@@ -261,12 +369,13 @@ def _partition(context: Context, item: sx.PartitionNode, declarations: Declarati
         help = f"write:  as grid(1, {cells})"
         context.report(error_at("E0607", message, item.layout.span, help=help))
     grid = [_count(context, extent, example) for extent in item.grid]
-    entity = PartitionEntity(item.name.id, count, tuple(grid), item.name.span)
+    entity = PartitionEntity(item.name.id, count, tuple(grid), item.name.span, _unique(context, item.name))
     _add(context, item.name, entity)
+    context.globals.files.sets.setdefault(entity.unique, entity)
     if count is None or None in grid:
         return
     extents = tuple(extent for extent in grid if extent is not None) if item.layout is not None else None
-    declarations.partitions.append(PartitionDeclaration(item.name.id, count, extents, item.name.span))
+    declarations.partitions.append(PartitionDeclaration(entity.unique, count, extents, item.name.span))
 
 
 def _count(context: Context, node: sx.SyntaxExpression, example: str) -> Expression | None:

@@ -270,3 +270,25 @@ class ModuleFinder(Protocol):
             tried.
         """
         ...
+
+    def read_program(self, import_path: str, importing_file: str) -> tuple[str, str, tuple[Diagnostic, ...]]:
+        """Read a `.coven` file whose segments a program imports.
+
+        Parameters
+        ----------
+        import_path : str
+            As written in the program.
+        importing_file : str
+            The path of the file that imports it.
+
+        Returns
+        -------
+        tuple
+            The path to print, the text, and what is wrong with its bytes; then the text is empty.
+
+        Raises
+        ------
+        ModuleNotFound
+            If there is no such file, or it can't be read.
+        """
+        ...

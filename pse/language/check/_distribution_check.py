@@ -145,11 +145,12 @@ def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) ->
 
 
 def _loop_limits(body: Iterable[Statement], environment: Mapping[str, Value]) -> Iterator[Diagnostic]:
-    """Say which loops may have no iteration at a time, or at most none."""
+    """Say which loops may have no iteration at a time, or at most none, or would count by 0."""
     for statement in body:
         match statement:
             case For():
                 yield from _limit(statement.inflight, "inflight", environment)
+                yield from _zero_step(statement.step, environment)
                 yield from _loop_limits(statement.body, environment)
             case While():
                 yield from _limit(statement.limit, "max", environment)
@@ -170,6 +171,13 @@ def _limit(tree: Expression | None, word: str, environment: Mapping[str, Value])
     label = ", ".join(f"{name} = {environment[name]}" for name in names)
     message = f"`{word}` must be at least 1, not {value}"
     yield error_at("E0323", message, tree.span, label=label, help=help or f"write how many iterations {what}")
+
+
+def _zero_step(tree: Expression | None, environment: Mapping[str, Value]) -> Iterator[Diagnostic]:
+    if tree is not None and tree.span is not None and _known(tree, environment) == 0:
+        label = ", ".join(f"{name} = {environment[name]}" for name in sorted(names_in(tree)))
+        help = f"choose values for which `{render_expression(tree)}` is not 0"
+        yield error_at("E0323", "`step` must not be 0", tree.span, label=label, help=help)
 
 
 def _changing(tag: Tag, tags: Mapping[str, Tag]) -> Iterator[Diagnostic]:

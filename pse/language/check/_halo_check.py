@@ -31,7 +31,9 @@ Stale = dict[str, Span]
 """Tags whose halo nothing has filled since they were written: where that was."""
 
 
-def check_halos(body: Sequence[Statement], tags: Mapping[str, Tag], text: str) -> list[Diagnostic]:
+def check_halos(
+    body: Sequence[Statement], tags: Mapping[str, Tag], texts: Mapping[str, str]
+) -> list[Diagnostic]:
     """Warn of calls that read a halo which was not exchanged.
 
     Parameters
@@ -40,10 +42,10 @@ def check_halos(body: Sequence[Statement], tags: Mapping[str, Tag], text: str) -
         The checked program's statements.
     tags : mapping of str to Tag
         Its tags by their unique names.
-    text : str
-        Its text, from which messages take the names.
+    texts : mapping of str to str
+        The texts of its files by path, from which messages take the names.
     """
-    walk = _Walk(tags, text)
+    walk = _Walk(tags, texts)
     walk.statements(body, {}, report=True)
     return walk.found
 
@@ -66,8 +68,8 @@ def takes_halo(parameter: Parameter, type: Type) -> bool:
 
 
 class _Walk:
-    def __init__(self, tags: Mapping[str, Tag], text: str) -> None:
-        self.tags, self.text, self.found = tags, text, list[Diagnostic]()
+    def __init__(self, tags: Mapping[str, Tag], texts: Mapping[str, str]) -> None:
+        self.tags, self.texts, self.found = tags, texts, list[Diagnostic]()
 
     def statements(self, body: Sequence[Statement], stale: Stale, *, report: bool) -> None:
         """Walk over statements and change `stale` as they do."""
@@ -120,7 +122,7 @@ class _Walk:
                 stale[name] = since
 
     def _warn(self, site: CallSite, tag: str, span: Span, since: Span) -> None:
-        name = self.tags[tag].name_at(span, self.text)
+        name = self.tags[tag].name_at(span, self.texts)
         message = (
             f"`{site.label}` takes the halo of `{name}`, but it was not exchanged since `{name}` was written"
         )

@@ -12,17 +12,17 @@ from dataclasses import replace
 from pse.language.check._call_check import named_tag
 from pse.language.check._context import Context
 from pse.language.check._distribution_check import in_one_place
-from pse.language.check._ir import Assign, Statement
+from pse.language.check._ir import Assign, Statement, call_sites
 from pse.language.check._remedies import call_help, conversion, shown, slot_of
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
 from pse.language.check._type_resolution import ELEMENTS, written_type
-from pse.language.diagnostics._diagnostic import error_at
+from pse.language.diagnostics._diagnostic import error_at, has_errors
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
-from pse.language.types._types import Type
+from pse.language.types._types import Direction, Type
 from pse.text import count_text
 
 Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]
@@ -43,7 +43,20 @@ def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, wa
         before += _input(context, caller, inner, field, argument)
     for field, goal in zip(segment.outputs, goals, strict=True):
         _output(context, caller, inner, field, goal)
-    return [*before, *_called(context, node, inner, entity, walk)]
+    body = _called(context, node, inner, entity, walk)
+    _check_marks(context, node, body)
+    return [*before, *body]
+
+
+def _check_marks(context: Context, node: sx.Call, body: tuple[Statement, ...]) -> None:
+    """Report inputs that are marked as changed, but no call of the segment changes."""
+    inputs = [argument for site in call_sites(body) for argument in site.inputs]
+    changed = {a.tag for a in inputs if a.parameter.direction is Direction.INOUT}
+    for argument in node.arguments if not has_errors(context.diagnostics) else ():
+        tag = named_tag(context, argument) if argument.inout else None
+        if tag is not None and tag.unique not in changed:
+            message = f"segment `{node.callee.text}` does not change this input"
+            context.report(error_at("E0325", message, argument.span, help="leave out `inout`"))
 
 
 def check_alone(
@@ -70,14 +83,14 @@ def _frame(context: Context, entity: SegmentEntity) -> Frame:
     name = entity.name
     count = context.segment_uses[name] = context.segment_uses.get(name, 0) + 1
     prefix = f"{context.frame.prefix}{name}#{count}."
-    return Frame(context.globals, prefix, entity.node.body)
+    return Frame(entity.home, prefix, entity.node.body)
 
 
 def _called(
     context: Context, node: sx.Call, inner: Frame, entity: SegmentEntity, walk: Walk
 ) -> tuple[Statement, ...]:
     """Check the body of a segment for one call of it."""
-    called, place = context.called, (node.span.line, node.span.column)
+    called, place = context.called, (node.span.path, node.span.line, node.span.column)
     context.called = (*called, place)
     try:
         return _body(context, inner, entity, walk)
@@ -86,19 +99,21 @@ def _called(
 
 
 def _body(context: Context, inner: Frame, entity: SegmentEntity, walk: Walk) -> tuple[Statement, ...]:
-    caller, segments = context.frame, context.segments
-    context.frame, context.segments = inner, (*segments, entity.name)
+    caller, segments, loop = context.frame, context.segments, context.loop
+    context.frame, context.segments, context.loop = inner, (*segments, entity.node), None
     context.depth += 1
     try:
         return walk(context, entity.node.body)
     finally:
         context.depth -= 1
-        context.frame, context.segments = caller, segments
+        context.frame, context.segments, context.loop = caller, segments, loop
 
 
 def _callable(context: Context, node: sx.Call, entity: SegmentEntity) -> bool:
-    if entity.name in context.segments:
-        chain = " → ".join([*context.segments[context.segments.index(entity.name) :], entity.name])
+    around = [segment is entity.node for segment in context.segments]
+    if any(around):
+        again = [*context.segments[around.index(True) :], entity.node]
+        chain = " → ".join(segment.name.id for segment in again)
         message = f"segment `{entity.name}` calls itself ({chain})"
         context.report(error_at("E0207", message, node.span, help="segments are inlined: use a loop"))
         return False

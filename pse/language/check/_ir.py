@@ -52,9 +52,10 @@ class Tag:
     display: str = ""
     loop_counter: bool = False
 
-    def name_at(self, span: Span, text: str) -> str:
-        """Give the name that is written at a place of a program: in a segment it is the segment's."""
-        line = text.split("\n")[span.line - 1] if span.line == span.end_line else ""
+    def name_at(self, span: Span, texts: Mapping[str, str]) -> str:
+        """Give the name that is written at a place of a program's files: in a segment it is the segment's."""
+        lines = texts.get(span.path, "").split("\n")
+        line = lines[span.line - 1] if span.line == span.end_line <= len(lines) else ""
         found = _WRITTEN.fullmatch(line[span.column - 1 : span.end_column - 1])
         return found[1] if found else self.display or self.name
 
@@ -284,7 +285,7 @@ class Swap:
 
 @dataclass(frozen=True)
 class For:
-    """`for k in lower .. upper [inflight n]`.
+    """`for k in lower .. upper [step s] [inflight n]`.
 
     Attributes
     ----------
@@ -298,6 +299,10 @@ class For:
         The statements inside.
     span : Span
         Its place in the program.
+    step : Expression or None
+        By how much the counter grows, or falls; known before the run. None: by 1.
+    stop : str or None
+        Unique name of the truth value by which `break` ends the loop; None: no `break` does.
 
     See Also
     --------
@@ -310,6 +315,8 @@ class For:
     inflight: Expression | None
     body: tuple[Statement, ...]
     span: Span
+    step: Expression | None = None
+    stop: str | None = None
 
 
 @dataclass(frozen=True)
@@ -326,6 +333,10 @@ class While:
         The statements inside.
     span : Span
         Its place in the program.
+    stop : str or None
+        Unique name of the truth value by which `break` ends the loop; None: no `break` does.
+    own : bool
+        Whether the condition differs from partition to partition: each decides for itself.
 
     Examples
     --------
@@ -339,6 +350,8 @@ class While:
     limit: Expression
     body: tuple[Statement, ...]
     span: Span
+    stop: str | None = None
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -353,6 +366,8 @@ class If:
         The two blocks; the second may be empty.
     span : Span
         Its place in the program.
+    own : bool
+        Whether the condition differs from partition to partition: each decides for itself.
 
     See Also
     --------
@@ -363,6 +378,7 @@ class If:
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
     span: Span
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -493,6 +509,8 @@ class ResolvedProgram:
         The modules that are called.
     threads : tuple of str
         The labels that the program declares, in the order of the text; none if it declares no threads.
+    files : mapping of str to str
+        The texts of the `.coven` files that it imports, by path.
 
     Examples
     --------
@@ -510,3 +528,4 @@ class ResolvedProgram:
     body: tuple[Statement, ...]
     modules: tuple[ModuleReference, ...] = field(default=())
     threads: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)

@@ -52,7 +52,7 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
     if type.scalar != parameter.type.scalar:
         kinds = ("a scalar", "an array") if parameter.type.scalar else ("an array", "a scalar")
         message = f"{check.named(parameter)} is {kinds[0]}, but the tag `{goal.entity.display}` is {kinds[1]}"
-        check.fail("E0304", message, span, notes=notes, help=another_name(check.context, goal.node.name.id))
+        check.fail("E0304", message, span, notes=notes, help=_otherwise(check, goal))
         return False
     if parameter.type.element is None and check.element is None:
         check.element = type.element
@@ -62,8 +62,9 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
             f"{check.named(parameter)} is of type {element.label}, "
             f"but the tag `{goal.entity.display}` is of type {type.element.label}"
         )
-        other = another_name(check.context, goal.node.name.id)
-        help = f"{other}   or declare `{goal.entity.display}` as {element.label}"
+        help = f"{_otherwise(check, goal)}   or declare `{goal.entity.display}` as {element.label}"
+        if goal.node.type is not None:
+            help = f"state the type that it gives:  -> {element.label} {goal.node.name.id}"
         check.fail("E0303", message, span, notes=notes, help=help)
         return False
     if parameter.type.scalar:
@@ -122,7 +123,7 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
         help = f"reduce it:  -> own reduce {entity.display}(sum)"
         check.fail("E0315", message, span, notes=notes, help=help, directive=False)
         return False
-    advice, label = another_name(context, goal.node.name.id, goal.annotation), context.show(type)
+    advice, label = _otherwise(check, goal), context.show(type)
     if not in_one_place(known.distribution, type.distribution, context):
         code, message = "E0312", f"distribution mismatch: the call does not give what `{entity.display}` is"
     elif known.element is not type.element:
@@ -133,6 +134,13 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
         return True
     check.fail(code, message, span, notes=notes, label=label, help=advice, directive=False)
     return False
+
+
+def _otherwise(check: CallCheck, goal: Target) -> str:
+    """Say what to do about a tag that does not have the type of what it gets."""
+    if goal.node.type is not None:
+        return f"state the type that the call gives, or none:  -> {goal.node.name.id}"
+    return another_name(check.context, goal.node.name.id, goal.annotation)
 
 
 def unknown_element(check: CallCheck, goal: Target) -> None:

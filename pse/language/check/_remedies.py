@@ -216,7 +216,7 @@ def text_of(value: sx.SyntaxExpression) -> str:
 def declaration(
     context: Context, name: str, element: Element | None, axes: int, written: Distribution | None = None
 ) -> str:
-    """Suggest the declaration of an array that a call is to fill, where the call stands."""
+    """Suggest the type of an array that a call is to fill, as its output states it."""
     label = element.label if element is not None else "f64"
     known = [
         e.name
@@ -227,9 +227,5 @@ def declaration(
     where = f" {lies(context, written)}" if written is not None else ""
     if context.partition is not None:
         where = where or f" @ block(0){over_partition(context, context.partition)}"
-    before = "PARALLEL" if context.partition is not None else "the call"
     typed = "" if element is not None else "its element type and "
-    return (
-        f"declare it before {before} with {typed}the shape of the whole array, for example:  "
-        f"var {label}[{shape}]{where} {name}"
-    )
+    return f"state {typed}the shape of the whole array, for example:  -> {label}[{shape}] {name}{where}"

@@ -193,9 +193,10 @@ def _name(context: Context, node: Name) -> Scalar | None:
         case None:
             return None
         case ParameterEntity():
-            return Scalar(node, entity.element, None) if entity.element is not None else None
+            known = Name(entity.unique, node.span)
+            return Scalar(known, entity.element, None) if entity.element is not None else None
         case PartitionEntity():
-            return Scalar(node, Element.I64, None)
+            return Scalar(Name(entity.unique, node.span), Element.I64, None)
         case TagEntity():
             return _tag(context, node, entity)
     help = f"call it in a statement of its own, and use its output:  {node.id}(…) -> x"
@@ -213,8 +214,8 @@ def _position(context: Context, node: Name, axis: int | None) -> Scalar | None:
             error_at("E0316", message, place(node), help="move what needs it into a PARALLEL block")
         )
         return None
-    declared = context.globals.names.get(context.partition)
-    grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
+    declared = context.globals.files.sets.get(context.partition)
+    grid = len(declared.grid) if declared is not None else 0
     if axis is not None and axis >= grid:
         axes, help = grid_axes(context, context.partition, grid)
         message = f"`{node.id}` is a coordinate on a grid, but the partition `{context.partition}` {axes}"
@@ -232,7 +233,8 @@ def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:
         context.report(error_at("E0304", message, place(node), label=context.show(entity.type), help=help))
         return None
     distribution = entity.type.distribution
-    partition = distribution.partition if distribution.distributed else None
+    differs = distribution.distributed and entity.kind != "counter" and entity.unique not in context.constants
+    partition = distribution.partition if differs else None
     if partition is not None and partition != context.partition:
         leaves_parallel(context, node.id, place(node), entity.span)
         return None
@@ -255,7 +257,13 @@ def leaves_parallel(context: Context, name: str, span: Span, declared: Span) -> 
 
 
 def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
-    """Check a condition: a truth value that is the same everywhere."""
+    """Check a condition outside of all blocks: a truth value."""
+    found = decision(context, node)
+    return found.expression if found is not None else None
+
+
+def decision(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
+    """Check the condition of an `if` or `while`: a truth value, which may differ among partitions."""
     found = scalar(context, node)
     if found is not None and found.element is not Element.BOOL:
         what, help = (
@@ -269,7 +277,7 @@ def condition(context: Context, node: sx.SyntaxExpression) -> Expression | None:
         message = f"a condition must be true or false, not {what}"
         context.report(error_at("E0308", message, place(node), help=help))
         return None
-    return replicated(context, found, node)
+    return found
 
 
 def written(node: sx.SyntaxExpression) -> str:
@@ -278,12 +286,11 @@ def written(node: sx.SyntaxExpression) -> str:
 
 
 def replicated(context: Context, found: Scalar | None, node: sx.SyntaxExpression) -> Expression | None:
-    """Refuse a value that differs among partitions where the flow of the program depends on it."""
+    """Refuse a value that differs among partitions where it must be the same."""
     if found is None or found.partition is None:
         return found.expression if found else None
-    message = "control flow cannot depend on a value that differs from partition to partition"
-    help = "combine the values where they are made, and test the result after the block"
-    help += ":  -> e reduce total(max)"
+    message = "a bound, size or limit cannot differ from partition to partition"
+    help = "combine the values where they are made:  -> e reduce total(max)"
     if any(read_position(name) is not None for name in names_in(found.expression)):
         help = "give the value to a module as an input: the module can decide by it"
     context.report(error_at("E0403", message, place(node), help=help))

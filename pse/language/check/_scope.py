@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from pse.language.check._ir import ModuleReference
 from pse.language.diagnostics._source import Span
@@ -21,21 +23,23 @@ PROCS = "procs"
 
 @dataclass
 class ParameterEntity:
-    """A parameter of the program."""
+    """A parameter of the program, whose name `unique` is in all of its files."""
 
     name: str
     element: Element | None
     span: Span
+    unique: str
 
 
 @dataclass
 class PartitionEntity:
-    """A partition; `grid` has the extents of its grid, none without one."""
+    """A partition; `grid` has the extents of its grid, if it has one; `unique` is its name in all files."""
 
     name: str
     count: Expression | None
     grid: tuple[Expression | None, ...]
     span: Span
+    unique: str
 
 
 @dataclass
@@ -49,10 +53,13 @@ class ModuleEntity:
 
 @dataclass
 class AliasEntity:
-    """`fft` of `import "kernels/fft.c" as fft`; `modules` is None if the import failed."""
+    """`fft` of `import "kernels/fft.c" as fft`; `modules` is None if the import failed.
+
+    Those of a `.coven` file are its segments.
+    """
 
     name: str
-    modules: dict[str, ModuleEntity] | None
+    modules: dict[str, ModuleEntity] | dict[str, SegmentEntity] | None
     path: str
     language: str
     span: Span
@@ -60,11 +67,12 @@ class AliasEntity:
 
 @dataclass
 class SegmentEntity:
-    """A segment."""
+    """A segment; `home` has the names of its file."""
 
     name: str
     node: sx.Segment
     span: Span
+    home: Globals
 
 
 @dataclass
@@ -102,26 +110,62 @@ def kind_of(entity: Entity) -> str:
 
 
 @dataclass
-class Globals:
-    """The names of a file, and which of them were used (by the place of their declaration).
+class Files:
+    """What all files of a program share.
 
-    `patterns` are names from Python files that are not modules, so perhaps distribution patterns;
-    `unimported` says how a module of an imported file, which the import doesn't name, is called or imported.
+    `read` has the names of the imported files, None for those that are wrong; `open` are the files that are
+    being read, each imported by the one before; `used` are the names that were used, by the place of their
+    declaration; `taken` are the unique names of parameters and partitions, `sets` the partitions by them.
     """
 
+    read: dict[str, Globals | None] = field(default_factory=dict)
+    open: list[str] = field(default_factory=list)
+    used: set[Span] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
+    sets: dict[str, PartitionEntity] = field(default_factory=dict)
+
+    def unique(self, name: str, path: str) -> str:
+        """Make a name that no other file has taken."""
+        stem = re.sub(r"\W", "_", PurePath(path).stem)
+        choices = (name, f"{stem}.{name}", *(f"{stem}{n}.{name}" for n in range(2, len(self.taken) + 3)))
+        found = next(choice for choice in choices if choice not in self.taken)
+        self.taken.add(found)
+        return found
+
+
+@dataclass
+class Globals:
+    """The names of a file.
+
+    `importer` has the names of the program that imports the file, None in the program itself.  `patterns` are
+    names from Python files that are not modules, so perhaps distribution patterns; `unimported` says how a
+    module of an imported file, which the import doesn't name, is called or imported; `imported` are the
+    places where imports name segments, parameters and partitions of other files.
+    """
+
+    path: str
+    text: str
+    files: Files = field(default_factory=Files)
+    importer: Globals | None = None
     names: dict[str, Entity] = field(default_factory=dict)
     standard: dict[str, ModuleEntity] = field(default_factory=dict)
     patterns: dict[str, str] = field(default_factory=dict)
     unimported: dict[str, str] = field(default_factory=dict)
-    used: set[Span] = field(default_factory=set)
+    imported: set[Span] = field(default_factory=set)
+
+    @property
+    def used(self) -> set[Span]:
+        """The places of the declarations of names that were used."""
+        return self.files.used
 
     def find(self, name: str) -> Entity | None:
         """Look a name up among the file's own names, then in the standard library."""
         return self.names.get(name) or self.standard.get(name)
 
     def partitions(self) -> list[PartitionEntity]:
-        """Give the partitions that the file declares."""
-        return [entity for entity in self.names.values() if isinstance(entity, PartitionEntity)]
+        """Give the partitions that the file has; without one it has those of the program."""
+        own = [entity for entity in self.names.values() if isinstance(entity, PartitionEntity)]
+        return own or (self.importer.partitions() if self.importer is not None else [])
 
     def callables(self) -> Iterator[str]:
         """Give every name that a call could mean."""

@@ -2,23 +2,23 @@
 
 Data flow: syntax tree → resolved statements.  A statement that is wrong is reported and left out; what it
 would have declared is declared without a type, so that one mistake is reported once.
+
+A `break` is a truth value that is set; the loop ends by it.  What stands behind an `if` with a `break` moves
+into the branch that goes on, or, where both may do so, into an `if` on that truth value.  So programs have
+blocks and conditions only, which everything after the checker knows.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 
 from pse.language.check._call_resolution import call
-from pse.language.check._context import REPLICATED, Context, reserved
-from pse.language.check._ir import (
-    Assign,
-    For,
-    If,
-    Parallel,
-    Statement,
-    While,
-)
-from pse.language.check._scalars import Scalar, bound, condition, place, scalar, written
+from pse.language.check._context import REPLICATED, Context, OpenLoop, reserved
+from pse.language.check._ir import Assign, CallSite, For, If, Parallel, Statement, Tag, While
+from pse.language.check._scalars import Scalar, bound, decision, place, scalar, written
 from pse.language.check._scope import PROCS, TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import ELEMENTS, partition_over, written_type
@@ -26,19 +26,16 @@ from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._words import MAX_NESTING
+from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Expression, Name, render_expression
+from pse.language.types._expressions import Expression, Name, Number, Unary, names_in, render_expression
 from pse.language.types._types import Distribution, Element, Pattern, Type
 from pse.text import did_you_mean
 
+Body = tuple[Statement, ...]
+
 MAX_CALLS = 20_000
 """Most calls of a program after inlining."""
-
-
-def block(context: Context, node: sx.Block) -> tuple[Statement, ...]:
-    """Check a block with a scope of its own."""
-    with context.block():
-        return statements(context, node)
 
 
 def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
@@ -48,7 +45,7 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
         help = "use fewer blocks within each other, or segments that call fewer others"
         context.report(error_at("E0008", message, node.span, help=help))
         return ()
-    result: list[Statement] = []
+    parts: list[list[Statement]] = [[]]
     for item in node.statements:
         if context.calls > MAX_CALLS:
             if not any(d.code == "E0211" for d in context.diagnostics):
@@ -57,8 +54,21 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
                     error_at("E0211", message, item.span, help="use loops instead of repeated segments")
                 )
             break
-        result += statement(context, item)
-    return tuple(result)
+        if _may_break(context, parts[-1][-1:]):
+            if not _is_reached(context, item, parts[-1]):
+                break
+            parts.append([])
+        parts[-1] += statement(context, item)
+    return _go_on(context, node, parts)
+
+
+def _is_reached(context: Context, item: sx.Statement, before: list[Statement]) -> bool:
+    """Report a statement that comes behind a `break` on every way to it."""
+    reached = not _always_breaks(context, before)
+    if not reached:
+        message = "nothing comes to this statement: the loop has been left before"
+        context.report(error_at("E0408", message, item.span, help="remove it, or move it before the `break`"))
+    return reached
 
 
 def statement(context: Context, node: sx.Statement) -> list[Statement]:
@@ -78,6 +88,8 @@ def statement(context: Context, node: sx.Statement) -> list[Statement]:
             return _while(context, node)
         case sx.If():
             return _if(context, node)
+        case sx.Break():
+            return _break(context, node)
         case sx.Parallel():
             return _parallel(context, node)
 
@@ -87,7 +99,8 @@ def statement(context: Context, node: sx.Statement) -> list[Statement]:
 
 def _as_call(name: sx.Identifier, value: sx.CallExpression, span: Span) -> sx.Call:
     """Read `x = f(…)` as `f(…) -> x`."""
-    return sx.Call(None, value.callee, value.arguments, (sx.OutputNode(name, None, None, name.span),), span)
+    output = sx.OutputNode(name, None, None, name.span)
+    return sx.Call(None, value.callee, value.arguments, (output,), span)
 
 
 def _let(context: Context, node: sx.Let) -> list[Statement]:
@@ -98,7 +111,7 @@ def _let(context: Context, node: sx.Let) -> list[Statement]:
     if found is None or _is_object(context, found, node.value):
         context.new_tag(node.name, None, "let")
         return []
-    entity = context.new_tag(node.name, Type(found.element, (), _spread(found)), "let")
+    entity = context.new_tag(node.name, Type(found.element, (), _spread(context, found)), "let")
     constant = context.constant(found.expression) if found.partition is None else None
     if constant is not None:
         context.constants[entity.unique] = constant
@@ -126,8 +139,10 @@ def _is_object(context: Context, found: Scalar, value: sx.SyntaxExpression) -> b
     return found.element is Element.OBJECT
 
 
-def _spread(found: Scalar) -> Distribution:
-    return REPLICATED if found.partition is None else Distribution(Pattern.BLOCK, partition=found.partition)
+def _spread(context: Context, found: Scalar) -> Distribution:
+    if found.partition is None:
+        return context.spread
+    return Distribution(Pattern.BLOCK, partition=found.partition)
 
 
 def _is_callable(context: Context, value: sx.CallExpression) -> bool:
@@ -242,53 +257,74 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
 
 
 def _for(context: Context, node: sx.For) -> list[Statement]:
+    """Check a `for`."""
     lower, upper = bound(context, node.lower), bound(context, node.upper)
+    step = _step(context, node.step) if node.step is not None else None
     inflight = _limit(context, node.inflight) if node.inflight is not None else None
-    with context.block():
-        counter = context.new_tag(node.counter, Type(Element.I64, (), REPLICATED), "counter")
+    if node.inflight is not None and context.own is not None:
+        context.refuse_collective("a loop with `inflight`", node.span)
+    with _loop(context, inflight=node.inflight is not None) as loop, context.block():
+        counter = context.new_tag(node.counter, Type(Element.I64, (), context.spread), "counter")
         body = statements(context, node.body)
-    if lower is None or upper is None or (inflight is None) != (node.inflight is None):
+    if lower is None or upper is None:
         return []
-    return [For(counter.unique, lower, upper, inflight, body, context.reached(node.span))]
-
-
-def _limit(context: Context, node: sx.SyntaxExpression) -> Expression | None:
-    """Check how many iterations a loop may have, or have at a time; a `let` is what it stands for."""
-    found = bound(context, node)
-    known = context.constant(found) if found is not None else None
-    return found if known is None else replace(known, span=place(node))
+    if (inflight is None) != (node.inflight is None) or (step is None) != (node.step is None):
+        return []
+    span = context.reached(node.span)
+    return _entered(loop, For(counter.unique, lower, upper, inflight, body, span, step, loop.stop))
 
 
 def _while(context: Context, node: sx.While) -> list[Statement]:
-    test = condition(context, node.condition)
+    """Check a `while`."""
+    test = decision(context, node.condition)
     limit = _limit(context, node.limit) if node.limit is not None else None
     if node.limit is None:
         help = f"for example:  while {written(node.condition)} max 10000 {{ … }}"
         message = "`while` needs `max`, the number of iterations after which it gives up"
         context.report(error_at("E0406", message, place(node.condition), help=help))
-    body = block(context, node.body)
+    with _decided(context, test), _loop(context) as loop:
+        body = _block(context, node.body)
     if test is None or limit is None:
         return []
-    return [While(test, limit, body, context.reached(node.span))]
+    own, span = test.partition is not None, context.reached(node.span)
+    return _entered(loop, While(test.expression, limit, body, span, loop.stop, own))
 
 
 def _if(context: Context, node: sx.If) -> list[Statement]:
-    test = condition(context, node.condition)
-    then = block(context, node.then)
-    otherwise = block(context, node.otherwise) if node.otherwise is not None else ()
-    return [If(test, then, otherwise, context.reached(node.span))] if test is not None else []
+    """Check an `if`."""
+    test = decision(context, node.condition)
+    with _decided(context, test):
+        then = _block(context, node.then)
+        otherwise = _block(context, node.otherwise) if node.otherwise is not None else ()
+    if test is None:
+        return []
+    own = test.partition is not None
+    return [If(test.expression, then, otherwise, context.reached(node.span), own)]
+
+
+@contextlib.contextmanager
+def _decided(context: Context, test: Scalar | None) -> Iterator[None]:
+    """Walk what a condition decides about, perhaps in each partition otherwise."""
+    around = context.own
+    if test is not None and test.partition is not None and around is None:
+        context.own = test.expression.span
+    try:
+        yield
+    finally:
+        context.own = around
 
 
 def _parallel(context: Context, node: sx.Parallel) -> list[Statement]:
+    """Check a PARALLEL block."""
     if context.partition is not None:
         message = "PARALLEL is not allowed inside PARALLEL"
         context.report(error_at("E0316", message, node.span, help="close the outer block first"))
-        block(context, node.body)
+        _block(context, node.body)
         return []
     partition = partition_over(context, node.partition, Span(*_head(node.span)))
     reported = len(context.diagnostics)
     context.partition = partition or PROCS
-    body = block(context, node.body)
+    body = _block(context, node.body)
     context.partition = None
     if partition is None:
         del context.diagnostics[reported:]  # They depend on a partition that is not known.
@@ -298,3 +334,161 @@ def _parallel(context: Context, node: sx.Parallel) -> list[Statement]:
 def _head(span: Span) -> tuple[str, int, int, int, int]:
     """Give the place of the word PARALLEL."""
     return span.path, span.line, span.column, span.line, span.column + len("PARALLEL")
+
+
+def _break(context: Context, node: sx.Break) -> list[Statement]:
+    """Check a `break`: it sets the truth value by which the innermost loop ends."""
+    loop, message = context.loop, ""
+    if loop is None:
+        message, help = "`break` stands in no loop", "remove it, or put it into the loop that it is to leave"
+        if context.segments:
+            help = "remove it: a segment cannot leave the loop in which it is called"
+    elif loop.inflight:
+        message = "`break` cannot leave a loop with `inflight`: iterations after this one may be under way"
+        help = "remove `inflight`, or `break`"
+    elif loop.partition != context.partition:
+        message = "`break` cannot leave a loop that is around PARALLEL: all partitions end the block together"
+        help = "move the `if` with the `break` behind the PARALLEL block"
+    elif loop.own is None and context.own is not None:
+        message = "`break` would leave this loop in some partitions only, but its bounds are those of all"
+        help = "write a `while` with the condition by which each partition goes on"
+    if message or loop is None:
+        context.report(error_at("E0407", message, node.span, help=help))
+        return []
+    return [Assign(_stop(context, loop, node.span), Number(True), context.reached(node.span))]
+
+
+def _stop(context: Context, loop: OpenLoop, span: Span) -> str:
+    """Give the name of the truth value by which a loop ends, which is declared at the first `break`."""
+    if loop.stop is None:
+        loop.stop = context.frame.unique("break")
+        context.tags[loop.stop] = Tag(loop.stop, Type(Element.BOOL, (), context.spread), span, "break")
+        context.globals.used.add(span)
+    return loop.stop
+
+
+@contextlib.contextmanager
+def _loop(context: Context, *, inflight: bool = False) -> Iterator[OpenLoop]:
+    """Walk a loop, which a `break` inside leaves."""
+    around, context.loop = context.loop, OpenLoop(context.partition, inflight, context.own)
+    try:
+        yield context.loop
+    finally:
+        context.loop = around
+
+
+def _entered(loop: OpenLoop, made: For | While) -> list[Statement]:
+    """Put what a loop with a `break` needs before it."""
+    return [made] if loop.stop is None else [Assign(loop.stop, Number(False), made.span), made]
+
+
+def _block(context: Context, node: sx.Block) -> tuple[Statement, ...]:
+    """Check a block with a scope of its own."""
+    with context.block():
+        return statements(context, node)
+
+
+def _limit(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+    """Check how many iterations a loop may have, or have at a time; a `let` is what it stands for."""
+    found = bound(context, node)
+    known = context.constant(found) if found is not None else None
+    return found if known is None else replace(known, span=place(node))
+
+
+def _step(context: Context, node: sx.SyntaxExpression) -> Expression | None:
+    """Check a step: it is known before the run, so that it is known which way the loop counts."""
+    found = bound(context, node)
+    if found is None:
+        return None
+    known = context.constant(found)
+    if known is None or names_in(known) & context.tags.keys():
+        help = "use numbers, parameters, `procs`, partitions, and `let` of these"
+        context.report(error_at("E0317", "a step must be known before the run", place(node), help=help))
+        return None
+    if extents.to_expression(context.extent(known)) == Number(0):
+        help = "give a step of at least 1, or at most -1"
+        context.report(error_at("E0323", "`step` must not be 0", place(node), help=help))
+        return None
+    return replace(known, span=place(node))
+
+
+# What follows a `break`.
+
+
+def _may_break(context: Context, body: Sequence[Statement]) -> bool:
+    """Whether a `break` in some statements leaves the loop around them."""
+    stop = context.loop.stop if context.loop is not None else None
+    return stop is not None and any(_breaks(statement, stop) for statement in body)
+
+
+def _always_breaks(context: Context, body: Sequence[Statement]) -> bool:
+    """Whether every way through some statements, of which only the last may break, does so."""
+    stop = context.loop.stop if context.loop is not None else None
+    return stop is not None and _ends(body, stop)
+
+
+def _breaks(statement: Statement, stop: str) -> bool:
+    if isinstance(statement, If):
+        return any(_breaks(inner, stop) for inner in (*statement.then, *statement.otherwise))
+    return isinstance(statement, Assign) and statement.tag == stop
+
+
+def _go_on(context: Context, node: sx.Block, parts: Sequence[Sequence[Statement]]) -> Body:
+    """Put the parts of a block together; each but the last ends with a statement that may break."""
+    *before, rest = map(tuple, parts)
+    if not before:
+        return rest
+    assert context.loop is not None
+    assert context.loop.stop is not None
+    if len(before) > MAX_NESTING:
+        message = f"nesting too deep: more than {MAX_NESTING} statements with `break` in one block"
+        context.report(error_at("E0008", message, node.span, help="join their conditions by `or`"))
+        return ()
+    for part in reversed(before):
+        rest = _then(part, rest, context.loop)
+    return rest
+
+
+def _ends(body: Sequence[Statement], stop: str) -> bool:
+    last = body[-1] if body else None
+    if isinstance(last, If):
+        return _ends(last.then, stop) and _ends(last.otherwise, stop)
+    return isinstance(last, Assign) and last.tag == stop
+
+
+def _then(body: Body, rest: Body, loop: OpenLoop) -> Body:
+    """Append statements that run only where those before, of which only the last may break, do not."""
+    stop = str(loop.stop)
+    if not any(_breaks(statement, stop) for statement in body):
+        return (*body, *rest)
+    goes_on = Unary("not", Name(stop))
+    last = body[-1]
+    if not isinstance(last, If):
+        return body
+    if last.condition == goes_on or _ends(last.otherwise, stop):
+        return (*body[:-1], replace(last, then=_then(last.then, rest, loop)))
+    if _ends(last.then, stop):
+        return (*body[:-1], replace(last, otherwise=_then(last.otherwise, rest, loop)))
+    own = loop.own is not None
+    return (*body, If(goes_on, rest, (), rest[0].span, own)) if rest else body
+
+
+def renumbered(body: Body) -> Body:
+    """Number the calls of a program in the order in which they stand, which may have changed."""
+    return _renumbered(body, count())
+
+
+def _renumbered(body: Body, numbers: count[int]) -> Body:
+    made: list[Statement] = []
+    for statement in body:
+        match statement:
+            case CallSite():
+                made.append(replace(statement, id=next(numbers)))
+            case If(_, then, otherwise):
+                first = _renumbered(then, numbers)
+                made.append(replace(statement, then=first, otherwise=_renumbered(otherwise, numbers)))
+            case For() | While() | Parallel():
+                made.append(replace(statement, body=_renumbered(statement.body, numbers)))
+            case _:
+                made.append(statement)
+    return tuple(made)

@@ -162,14 +162,16 @@ def _wide(name: str, element: Element | None) -> Element | None:
 
 
 def _alike(check: CallCheck) -> bool:
-    """Whether the arrays of a product have one element type, shape and distribution."""
-    one, other = (check.context.tags[str(argument.tag)].type for argument in check.inputs)
+    """Whether the two arrays of an operation have one element type, shape and distribution."""
+    given = [argument for argument in check.inputs if argument.tag is not None]
+    one, other = (check.context.tags[str(argument.tag)].type for argument in given)
     shapes = [[check.context.extent(extent) for extent in type.shape or ()] for type in (one, other)]
     same = (one.element, one.distribution, shapes[0]) == (other.element, other.distribution, shapes[1])
     if not same:
-        message = "`dot` multiplies arrays of one element type, shape and distribution"
-        span, label = check.inputs[1].span, check.context.show(other)
-        notes = [(check.inputs[0].span, f"this one is {check.context.show(one)}")]
+        verb = "multiplies" if check.signature.name == "dot" else "adds"
+        message = f"`{check.signature.name}` {verb} arrays of one element type, shape and distribution"
+        span, label = given[1].span, check.context.show(other)
+        notes = [(given[0].span, f"this one is {check.context.show(one)}")]
         help = "bring one to where the other is:  scatter, gather or redistribute"
         if shapes[0] != shapes[1] or one.element is not other.element:
             what = "shape" if shapes[0] != shapes[1] else "element type"
@@ -178,14 +180,14 @@ def _alike(check: CallCheck) -> bool:
     return same
 
 
-def _transform(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    """Give the type of a Fourier transform: complex, and distributed as the operand is."""
+def _axis(check: CallCheck, entity: TagEntity | None, operation: str) -> int | None:
+    """Give the axis along which an operation works on an array, which has all of it in each piece."""
     type, span = source_type(check, entity), check.node.arguments[0].span
     assert entity is not None, "source_type found it"
     inside, rank = check.context.partition is not None, len(type.shape or ())
     if inside and not match_distribution(check, anywhere(check), entity, span):
         return None
-    if not operation_fits(check, "sum", span, type):
+    if not operation_fits(check, operation, span, type):
         return None
     given = next(argument for argument in check.inputs if argument.parameter.name == "axis")
     axis = given.value.value if isinstance(given.value, Number) and given.value.value >= 0 else rank - 1
@@ -198,17 +200,73 @@ def _transform(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
         help = "redistribute the array so that the axis is whole, or transpose it, before"
         mismatch(check, type, message, help)
         return None
+    return int(axis)
+
+
+def _sorted(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of a sorted array: that of the operand, whose elements have an order."""
+    return source_type(check, entity) if _axis(check, entity, "min") is not None else None
+
+
+def _along(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of what is combined along an axis: the array without it."""
+    type, name = source_type(check, entity), check.signature.name
+    axis = _axis(check, entity, "sum" if name == "sum_along" else "min")
+    if axis is None:
+        return None
+    shape, distribution = type.shape or (), type.distribution
+    if len(shape) == 1:
+        message = f"`{name}` needs an array with two axes or more: along its only axis there is one value"
+        help = f"use the operation that gives one value:  {name.removesuffix('_along')}(…) -> s"
+        span, label = check.node.arguments[0].span, check.context.show(type)
+        check.fail("E0304", message, span, label=label, help=help, directive=False)
+        return None
+    axes = tuple(one - (one > axis) for one in distribution.axes)
+    element = _wide("sum" if name == "sum_along" else "smallest", type.element)
+    return Type(element, (*shape[:axis], *shape[axis + 1 :]), replace(distribution, axes=axes))
+
+
+def _added(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Check `axpy`, which gives nothing: it changes its second array."""
+    type, span = source_type(check, entity), check.node.arguments[1].span
+    assert entity is not None, "source_type found it"
+    if check.context.partition is not None and not match_distribution(check, anywhere(check), entity, span):
+        return None
+    if type.element in INTEGERS or not operation_fits(check, "sum", span, type):
+        if type.element in INTEGERS:
+            message = "`axpy` adds real multiples, and these are integers"
+            help = "give arrays of real or complex numbers"
+            check.fail("E0303", message, span, label=check.context.show(type), help=help, directive=False)
+        return None
+    if _alike(check) and check.inputs[1].tag == check.inputs[2].tag:
+        message = f"`{entity.display}` is changed by this call, and given to it twice"
+        help = f"copy it first:  copy({entity.display}) -> before"
+        check.fail("E0324", message, check.inputs[2].span, help=help, directive=False)
+    return None
+
+
+def _transform(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of a Fourier transform: complex, and distributed as the operand is."""
+    type = source_type(check, entity)
+    if _axis(check, entity, "sum") is None:
+        return None
     narrow = type.element in (Element.F32, Element.C64)
     return replace(type, element=Element.C64 if narrow else Element.C128)
 
+
+ALONG_AXES = ("fft", "ifft", "sort", "sum_along", "smallest_along", "largest_along")
+"""The operations along an axis that is not cut: each piece has all they need."""
 
 WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm": "sum"}
 """The operations that make one value of an array, and how those of its pieces are combined."""
 
 COMPUTING = {
     "scan": Operation("inside", _scan, scalars=True),
+    "axpy": Operation("", _added),
     "fft": Operation("", _transform),
     "ifft": Operation("", _transform),
+    "sort": Operation("", _sorted),
+    **dict.fromkeys(("sum_along", "smallest_along", "largest_along"), Operation("", _along)),
     **dict.fromkeys(WHOLE, Operation("", _combined)),
 }
 """The operations by name."""

@@ -16,7 +16,7 @@ from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
 from pse.language.check._remedies import declaration
 from pse.language.check._scalars import bound, grid_axes
-from pse.language.check._scope import PartitionEntity, TagEntity
+from pse.language.check._scope import TagEntity
 from pse.language.check._std_arrays import (
     COMPUTING,
     Operation,
@@ -264,8 +264,8 @@ def _shift(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> T
         return None
     if given is None or not isinstance(given.value, Number):
         return type
-    declared = check.context.globals.names.get(type.distribution.partition or "")
-    grid = len(declared.grid) if isinstance(declared, PartitionEntity) else 0
+    declared = check.context.globals.files.sets.get(type.distribution.partition or "")
+    grid = len(declared.grid) if declared is not None else 0
     if given.value.value >= max(grid, 1):
         name = type.distribution.partition or ""
         has, help = grid_axes(check.context, name, grid)
@@ -316,7 +316,7 @@ def _zero(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
     if goal.entity is None:
         name = goal.node.name.id
         filling = check.node.callee.text
-        message = f"nothing says what `{name}` is: `{filling}` fills a tag that is declared already"
+        message = f"nothing says what `{name}` is: `{filling}` fills a tag whose type is known"
         help = declaration(check.context, name, None, 1, goal.annotation)
         check.fail("E0318", message, goal.node.span, help=help, directive=False)
     elif goal.known is not None:

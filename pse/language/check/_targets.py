@@ -7,7 +7,7 @@ partitions, and the result is replicated, or on the root where the program says 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pse._abi.coven import Reduction as Operation
 from pse.language.check._call_check import CallCheck
@@ -15,14 +15,14 @@ from pse.language.check._context import REPLICATED, Context
 from pse.language.check._ir import Reduction
 from pse.language.check._remedies import call_help, slots_of, unused_name
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
-from pse.language.check._type_resolution import written_distribution
+from pse.language.check._type_resolution import written_distribution, written_type
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import COMPLEX, NUMERIC
 from pse.language.types._expressions import Expression
-from pse.language.types._types import Distribution, Element, Type
+from pse.language.types._types import Distribution, Element, Pattern, Type
 from pse.text import count_text, did_you_mean
 
 REDUCTIONS = tuple(operation.name.lower() for operation in Operation)
@@ -54,8 +54,11 @@ class Target:
 
 def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
     """Find what an output's name stands for; a name that cannot be written is reported and gives None."""
-    found = context.frame.find(node.name.id)
-    annotation = None
+    found, annotation, stated = context.frame.find(node.name.id), None, None
+    if node.type is not None:
+        stated = _stated(context, node.type)
+        if stated is None:
+            return None
     if node.distribution is not None:
         annotation = written_distribution(context, node.distribution, None)
         if annotation is None:
@@ -65,13 +68,39 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
         or kind == "let"
         or (isinstance(found, ModuleEntity) and found.name in context.globals.standard)
     ):
-        return Target(node, None, annotation, kind)
+        new = context.new_tag(node.name, stated, kind) if stated is not None else None
+        return Target(node, new, annotation, kind)
     if not isinstance(found, TagEntity):
         notes = [(found.span, "declared here")]
         message = f"`{node.name.id}` is {kind_of(found)}, but the output of a call is a tag"
         context.report(error_at("E0210", message, node.name.span, notes=notes, help="choose another name"))
         return None
+    if stated is not None and found.type is not None and not _is_stated(context, node, found, stated):
+        return None
     return Target(node, found, annotation, kind) if may_write(context, node.name, found) else None
+
+
+def _stated(context: Context, node: sx.TypeNode) -> Type | None:
+    """Read the type that an output states: inside PARALLEL a scalar is one of each partition."""
+    type = written_type(context, node)
+    if type is not None and type.scalar and context.partition is not None:
+        return replace(type, distribution=Distribution(Pattern.BLOCK, partition=context.partition))
+    return type
+
+
+def _is_stated(context: Context, node: sx.OutputNode, found: TagEntity, stated: Type) -> bool:
+    """Compare what an output states with the type that its tag has already."""
+    assert found.type is not None, "checked by the caller"
+    shapes = [[context.extent(extent) for extent in one.shape or ()] for one in (stated, found.type)]
+    known = replace(found.type, shape=stated.shape)
+    same = shapes[0] == shapes[1] and stated.scalar == found.type.scalar
+    if same and (node.distribution is None or known == stated) and known.element is stated.element:
+        return True
+    message = f"`{node.name.id}` is not of the type that is stated here"
+    notes = [(found.span, f"it is declared here as {context.show(found.type)}")]
+    help = "leave out the type, or give the output another name"
+    context.report(error_at("E0303", message, node.span, notes=notes, help=help))
+    return False
 
 
 def refuse_distributed_scalar(check: CallCheck, span: Span) -> None:
@@ -135,6 +164,10 @@ def poison(check: CallCheck, kind: str) -> None:
 
 def check_reduction(check: CallCheck, node: sx.ReductionNode, type: Type) -> Reduction | None:
     """Check `reduce total(sum)` behind an output of a type; everything wrong is reported and gives None."""
+    if check.context.own is not None:
+        check.context.refuse_collective("`reduce`", node.span)
+        check.failed = True
+        return None
     if not type.distribution.distributed:
         message = "only what partitions give can be reduced; outside PARALLEL there is one value already"
         check.fail("E0319", message, node.span, help="leave out `reduce`", directive=False)

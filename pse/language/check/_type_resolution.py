@@ -154,7 +154,7 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
             if not isinstance(entity, ParameterEntity):
                 help = "declare a partition at the top of the file:  partition Q = procs"
             context.misused(written, entity, "a partition", help)
-        return written.id if isinstance(entity, PartitionEntity) else None
+        return entity.unique if isinstance(entity, PartitionEntity) else None
     if context.partition is not None:
         return context.partition
     declared = context.globals.partitions()
@@ -165,7 +165,7 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
         return None
     if declared:
         context.globals.used.add(declared[0].span)
-    return declared[0].name if declared else PROCS
+    return declared[0].unique if declared else PROCS
 
 
 def _unknown_partition(context: Context, name: sx.Identifier) -> None:
@@ -204,8 +204,8 @@ def written_distribution(
 
 def _with_grid(context: Context, found: Distribution, node: sx.DistributionNode) -> Distribution | None:
     """Check that a distribution over several axes has a grid of as many."""
-    entity = context.globals.names.get(found.partition or "")
-    grid = len(entity.grid) if isinstance(entity, PartitionEntity) else 0
+    entity = context.globals.files.sets.get(found.partition or "")
+    grid = len(entity.grid) if entity is not None else 0
     if len(found.axes) > 1 and grid != len(found.axes):
         count, name = len(found.axes), found.partition
         message = f"`{found.pattern.value}` over {count} axes needs a partition with a grid of {count}"

@@ -19,9 +19,9 @@ class Span:
         Where it begins, counted from 1.
     end_line, end_column : int
         Where it ends; the end column is exclusive.
-    calls : tuple of (int, int)
-        In an inlined segment: line and column of the calls that lead to this place, the outermost first.
-        Spans are compared without them.
+    calls : tuple of (str, int, int)
+        In an inlined segment: file, line and column of the calls that lead to this place, the outermost
+        first.  Spans are compared without them.
 
     Examples
     --------
@@ -35,11 +35,14 @@ class Span:
     column: int
     end_line: int
     end_column: int
-    calls: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    calls: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        steps = [*self.calls, (self.line, self.column)]
-        return f"{self.path}:{' → '.join(f'{line}:{column}' for line, column in steps)}"
+        steps, shown, here = [*self.calls, (self.path, self.line, self.column)], [], None
+        for path, line, column in steps:
+            shown.append(f"{line}:{column}" if path == here else f"{path}:{line}:{column}")
+            here = path
+        return " → ".join(shown)
 
     @property
     def start(self) -> str:

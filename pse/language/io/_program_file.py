@@ -5,8 +5,9 @@ from __future__ import annotations
 from pse.language.check._checker import check_program
 from pse.language.check._directive import ModuleFinder
 from pse.language.check._ir import ResolvedProgram
-from pse.language.diagnostics._diagnostic import Diagnostic, has_errors
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.diagnostics._refusal import ProgramRefused
+from pse.language.diagnostics._source import Span
 from pse.language.io._source_file import quoted_sources, read_program
 from pse.records import dataclass
 
@@ -22,7 +23,7 @@ class ProgramFile:
     text : str
         The whole text.
     program : ResolvedProgram or None
-        None if it is wrong.
+        None if it is wrong, or has segments only.
     diagnostics : tuple of Diagnostic
         Errors and warnings, sorted by place.
 
@@ -52,8 +53,15 @@ class ProgramFile:
         Raises
         ------
         ProgramRefused
-            If it is wrong.
+            If it is wrong, or there is none.
         """
+        if self.program is None and not has_errors(self.diagnostics):
+            message, help = (
+                "the file has segments for other programs, and none of its own",
+                "add: program name { … }",
+            )
+            start = Span(self.path, 1, 1, 1, 1)
+            raise ProgramRefused((error_at("E0206", message, start, help=help),), self.sources)
         if self.program is None or has_errors(self.diagnostics):
             raise ProgramRefused(self.diagnostics, self.sources)
         return self.program

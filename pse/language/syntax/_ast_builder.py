@@ -102,6 +102,7 @@ class TreeBuilder(Transformer[Token, Any]):
 
     default = _single("default")
     where = _single("where")
+    stride = _single("step")
     inflight = _single("inflight")
     limit = _single("limit")
     over = _single("over")
@@ -187,13 +188,18 @@ class TreeBuilder(Transformer[Token, Any]):
         return sx.Call(label, callee, _part(children, "arguments"), outputs, _span(children))
 
     def argument(self, children: list[Any]) -> sx.CallArgument:
-        name = children[0] if len(children) > 1 else None
-        return sx.CallArgument(name, children[-1], _span(children))
+        name = children[0] if isinstance(children[0], sx.Identifier) else None
+        inout = any(isinstance(child, Token) and child.type == "INOUT" for child in children)
+        return sx.CallArgument(name, inout, children[-1], _span(children))
 
     def output(self, children: list[Any]) -> sx.OutputNode:
         distribution = next(iter(_of(children, sx.DistributionNode)), None)
         reduction = next(iter(_of(children, sx.ReductionNode)), None)
-        return sx.OutputNode(children[0], distribution, reduction, _span(children))
+        stated, (name, *_) = None, _of(children, sx.Identifier)
+        if isinstance(children[0], Token):
+            element = sx.Identifier(str(children[0]), span_of(children[0]))
+            stated = sx.TypeNode(element, _part(children, "shape"), distribution, _span(children))
+        return sx.OutputNode(name, distribution, reduction, _span(children), stated)
 
     def reduction(self, children: list[Any]) -> sx.ReductionNode:
         distribution = next(iter(_of(children, sx.DistributionNode)), None)
@@ -213,7 +219,8 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def for_(self, children: list[Any]) -> sx.For:
         _, counter, _, lower, _, upper, *_ = children
-        return sx.For(counter, lower, upper, _part(children, "inflight"), children[-1], _span(children))
+        stride, inflight = _part(children, "step"), _part(children, "inflight")
+        return sx.For(counter, lower, upper, stride, inflight, children[-1], _span(children))
 
     def while_(self, children: list[Any]) -> sx.While:
         return sx.While(children[1], _part(children, "limit"), children[-1], _span(children))
@@ -223,6 +230,9 @@ class TreeBuilder(Transformer[Token, Any]):
         if isinstance(otherwise, sx.If):
             otherwise = sx.Block((otherwise,), otherwise.span)
         return sx.If(children[1], children[2], otherwise, _span(children))
+
+    def break_(self, children: list[Any]) -> sx.Break:
+        return sx.Break(_span(children))
 
     def parallel(self, children: list[Any]) -> sx.Parallel:
         return sx.Parallel(_part(children, "over"), children[-1], _span(children))
@@ -295,7 +305,7 @@ class TreeBuilder(Transformer[Token, Any]):
         if isinstance(callee, Token):
             name = sx.Identifier(str(callee), span_of(callee))
             callee = sx.Dotted((name,), name.span)
-        if callee.text in BUILTINS and all(argument.name is None for argument in arguments):
+        if callee.text in BUILTINS and all(a.name is None and not a.inout for a in arguments):
             return ex.Apply(callee.text, tuple(argument.value for argument in arguments), _span(children))
         return sx.CallExpression(callee, arguments, _span(children))
 

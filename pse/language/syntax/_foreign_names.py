@@ -18,7 +18,7 @@ FOREIGN_TYPES = {
 _DECIDES = "remove it, and let the loop's condition or an `if` in it decide"
 FOREIGN_STATEMENTS = {
     "return": "remove it: a segment gives what the outputs in its head have at its end",
-    **{word: f"there is no `{word}`: {_DECIDES}" for word in ("break", "continue", "cycle", "goto")},
+    **{word: f"there is no `{word}`: {_DECIDES}" for word in ("continue", "cycle", "goto")},
     **{word: f"a block ends with `}}`: write it instead of `{word}`" for word in ("end", "endif", "enddo")},
     **{word: f"a block ends with `}}`: write it instead of `{word}`" for word in ("done", "fi", "od")},
     "begin": "a block begins with `{`: write it instead of `begin`",

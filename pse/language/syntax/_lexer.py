@@ -14,6 +14,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._grammar_cache import grammar
 from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING
+from pse.language.types._types import Element
 from pse.records import dataclass
 
 OPENING = {"LPAR": ")", "LBRACE": "}", "LSQB": "]"}
@@ -23,6 +24,9 @@ ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 BINARY_OPERATORS = {*ARITHMETIC, *COMPARISONS, "POWER", "AND", "OR"}
 _OPERATORS = {*BINARY_OPERATORS, "NOT", "DOT"}
 _OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX", "PARTITION"}
+_INNER = {"LPAR", "LSQB"}
+_TYPES = {element.label for element in Element}
+_ENDS = {*_OPERANDS, "RPAR", "RSQB", "BADNUMBER"} - {"MAX"}
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,22 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
     """Turn names into keywords.
 
     `reduce(` is a name, so that it can be answered like any other call; `threads` is a keyword only where
-    another name follows outside of all braces.
+    another name follows outside of all braces, `step` only behind the bounds of a loop, `inout` only before
+    the name of an input; the type of an output is one only before its name or its shape.
     """
     following = [*tokens[1:], Token("$END", "")]
-    depth = 0
+    depth, before, heads, parentheses = 0, following[-1], False, 0
     for token, after in zip(tokens, following, strict=bool(tokens)):
         depth += (token.type == "LBRACE") - (token.type == "RBRACE")
+        parentheses += (token.type in _INNER) - (token.type in ("RPAR", "RSQB"))
+        if token in _TYPES and after.type in ("NAME", "LSQB") and not parentheses:
+            token.type = "TYPE" if before.type in ("ARROW", "COMMA") else token.type
+        if token == "inout" and after.type == "NAME" and before.type in ("LPAR", "COMMA", "EQUAL"):
+            token.type = "INOUT"
+        if token == "step" and heads and before.type in _ENDS and before.line == token.line:
+            token.type = "STEP"
+        heads = token == "for" or (heads and token.type not in ("LBRACE", "RBRACE", "STEP"))
+        before = token
         if token.type != "NAME":
             continue
         if token in keywords and not (token == "reduce" and after.type == "LPAR"):

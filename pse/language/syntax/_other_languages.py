@@ -183,7 +183,7 @@ def _from_import(statement: Sequence[Token]) -> str:
 
 
 def _return(m: Mistake) -> str | None:
-    """`return`, `return x + 1`, `break`, `end if`: with what has to be removed."""
+    """`return`, `return x + 1`, `continue`, `end if`: with what has to be removed."""
     words = [word for word in m.line[-2:] if word in FOREIGN_STATEMENTS]
     first = m.statement[0] if m.statement[0] in FOREIGN_STATEMENTS else words[0] if words else None
     if first is None:
@@ -307,10 +307,10 @@ def _range(m: Mistake, start: int) -> str | None:
     kinds, line, token = m.kinds, m.line, m.token
     counter = line[start + 1] if len(line) > start + 1 else "k"
     if token in ("step", "by", ",") and "INFLIGHT" in m.accepted:
-        step, name = m.after[0] if m.after else "2", "j" if counter == "i" else "i"
-        return (
-            f"loops count by 1: shorten the range, and multiply in the body:  let {name} = {step} * {counter}"
-        )
+        step = text_of(until(m.after, "LBRACE", "INFLIGHT")) or "2"
+        if token == "step":
+            return f"write the step on the line of the bounds:  step {step}"
+        return f"write `step` instead of `{token}`:  step {step}"
     if token.type == "RANGE" and "LPAR" in kinds[start:]:
         return f"a range has no parentheses:  for {counter} in 0 .. 4"
     head = until([*line[start + 3 :], token, *m.after], "LBRACE")

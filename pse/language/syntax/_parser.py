@@ -132,9 +132,9 @@ def parse_directive_tree(text: str, span: Span) -> syntax.Directive | Diagnostic
 
 
 def accepted(machine: InteractiveParser) -> set[str]:
-    """Give the kinds of token that a machine would take next."""
+    """Give the kinds of token that a machine would take next; a type or `inout` stands before a name only."""
     kinds: set[str] = machine.accepts()  # type: ignore[no-untyped-call]
-    return kinds
+    return kinds - {"TYPE"} - ({"INOUT"} if "NAME" in kinds else set())
 
 
 def _end(tokens: list[Token]) -> Token:

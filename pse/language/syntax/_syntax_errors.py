@@ -275,7 +275,7 @@ def _expected(accepted: Collection[str]) -> str:
         if group <= left:
             words.append(text)
             left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "NOT", "FOR", "WHILE"}
-            left -= {"IF", "VAR", "COVEN", "IMPORT", "PARTITION", "THREADS", "OPTIONS", "SEGMENT"}
+            left -= {"IF", "BREAK", "VAR", "COVEN", "IMPORT", "PARTITION", "THREADS", "OPTIONS", "SEGMENT"}
     if left > BINARY_OPERATORS:
         words.append("an operator")
         left -= BINARY_OPERATORS | (_RARE if len(words) + len(left - BINARY_OPERATORS) > 4 else set())

@@ -14,7 +14,7 @@ MAX_NESTING = 100
 SHARED_KEYWORDS = {"in", "max", "halo", "over", "true", "false", "and", "or", "not"}
 PROGRAM_KEYWORDS = SHARED_KEYWORDS | {
     *("coven", "import", "as", "param", "where", "partition", "options", "segment", "program"),
-    *("let", "var", "for", "inflight", "while", "if", "else", "PARALLEL", "reduce"),
+    *("let", "var", "for", "inflight", "while", "if", "else", "break", "PARALLEL", "reduce"),
 }
 DIRECTIVE_KEYWORDS = SHARED_KEYWORDS | {"out", "inout", "collective"}
 KEYWORDS = {"program": PROGRAM_KEYWORDS, "directive": DIRECTIVE_KEYWORDS}

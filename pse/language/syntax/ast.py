@@ -34,9 +34,10 @@ class Dotted:
 
 @dataclass(frozen=True)
 class CallArgument:
-    """One argument: by position, or `seed = 42`."""
+    """One argument: by position, or `seed = 42`; `inout` says that the program marks it as changed."""
 
     name: Identifier | None
+    inout: bool
     value: SyntaxExpression
     span: Span
 
@@ -86,12 +87,13 @@ class ReductionNode:
 
 @dataclass(frozen=True)
 class OutputNode:
-    """One name after `->`."""
+    """One name after `->`; `type` is what the program states, with the distribution behind the name."""
 
     name: Identifier
     distribution: DistributionNode | None
     reduction: ReductionNode | None
     span: Span
+    type: TypeNode | None = None
 
 
 @dataclass(frozen=True)
@@ -143,11 +145,12 @@ class Block:
 
 @dataclass(frozen=True)
 class For:
-    """`for k in lower .. upper inflight n { }`."""
+    """`for k in lower .. upper step s inflight n { }`."""
 
     counter: Identifier
     lower: SyntaxExpression
     upper: SyntaxExpression
+    step: SyntaxExpression | None
     inflight: SyntaxExpression | None
     body: Block
     span: Span
@@ -174,6 +177,13 @@ class If:
 
 
 @dataclass(frozen=True)
+class Break:
+    """`break`: leaves the innermost loop."""
+
+    span: Span
+
+
+@dataclass(frozen=True)
 class Parallel:
     """`PARALLEL over P { }`."""
 
@@ -182,7 +192,7 @@ class Parallel:
     span: Span
 
 
-Statement = Call | Let | Var | Assignment | For | While | If | Parallel
+Statement = Call | Let | Var | Assignment | For | While | If | Break | Parallel
 
 
 @dataclass(frozen=True)

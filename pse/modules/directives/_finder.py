@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pse.errors import ModuleNotFound, system_help
-from pse.language import parse_directive
+from pse.errors import ModuleNotFound, UsageError, system_help
+from pse.language import parse_directive, read_program
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Diagnostic, Span, error_at
 from pse.language.types import DIRECTIVE_MARKS, LANGUAGES, Signature
@@ -27,6 +27,9 @@ from pse.modules.directives._directives import Directive
 from pse.modules.directives._source_text import PythonOutline
 from pse.text import did_you_mean, nearest_word, size_text
 
+GROUP = "pse.modules"
+"""The group of entry points by which packages say where their modules are."""
+_PACKAGED = re.compile(r"([A-Za-z_][\w.-]*):([\w./-]+)")
 LARGEST = 16 << 20
 """Bytes of the largest file that is taken for a module's source."""
 
@@ -63,7 +66,7 @@ class Finder:
             from pse.modules.std._signatures import standard_file
 
             return standard_file()
-        shown = os.path.normpath(os.path.join(os.path.dirname(importing_file), import_path))
+        shown = resolve_import(import_path, importing_file)
         text, stamp = read_source(shown, import_path)
         known = self._known.get((shown, os.getcwd()))
         if known is not None and known[0] == stamp:
@@ -71,6 +74,92 @@ class Finder:
         found = examine_source(text, shown)
         self._known[shown, os.getcwd()] = stamp, found
         return found
+
+    def read_program(self, import_path: str, importing_file: str) -> tuple[str, str, tuple[Diagnostic, ...]]:
+        """Read a `.coven` file that is imported; see `pse.language.check._directive.ModuleFinder`.
+
+        Parameters
+        ----------
+        import_path : str
+            A path relative to the importing file, or ``package:name``.
+        importing_file : str
+            The importing file's path as the user typed it.
+
+        Returns
+        -------
+        tuple
+            The file's path, its text, and what is wrong with its bytes.
+
+        Raises
+        ------
+        ModuleNotFound
+            If there is no such file, or it can't be read.
+        """
+        shown = resolve_import(import_path, importing_file)
+        try:
+            text, wrong = read_program(shown)
+        except UsageError as unreadable:
+            raise ModuleNotFound(unreadable.message, help=unreadable.help) from None
+        return shown, text, wrong
+
+
+def resolve_import(import_path: str, importing_file: str) -> str:
+    """Give the file that an import means: relative to the importing one, or in an installed package.
+
+    Parameters
+    ----------
+    import_path : str
+        As the import has it: a path, or ``package:name``.
+    importing_file : str
+        The importing file's path as the user typed it.
+
+    Returns
+    -------
+    str
+        The file's path, as messages show it.
+
+    Raises
+    ------
+    ModuleNotFound
+        If no installed package has that name.
+
+    Examples
+    --------
+    >>> resolve_import("kernels/fft.c", "programs/fft2d.coven")
+    'programs/kernels/fft.c'
+    """
+    packaged = _PACKAGED.fullmatch(import_path)
+    if packaged is None:
+        return os.path.normpath(os.path.join(os.path.dirname(importing_file), import_path))
+    from importlib.metadata import entry_points  # Most programs import files of their own.
+
+    for entry in entry_points(group=GROUP, name=packaged[1]):
+        return os.path.normpath(os.path.join(_folder(entry.name, entry.value), packaged[2]))
+    known = sorted({entry.name for entry in entry_points(group=GROUP)})
+    help = did_you_mean(packaged[1], known) or (
+        f"installed are: {', '.join(known)}"
+        if known
+        else f"packages of modules have an entry point in {GROUP}"
+    )
+    raise ModuleNotFound(f"no installed package gives modules as `{packaged[1]}`", help=help)
+
+
+def _folder(name: str, package: str) -> str:
+    """Give the folder of a package that an entry point names."""
+    from importlib.util import find_spec
+
+    try:
+        found = find_spec(package)
+    except (ImportError, ValueError) as failure:
+        raise ModuleNotFound(
+            f"the package {package} of `{name}` can't be found: {failure}", help="install it again"
+        ) from None
+    folders = found.submodule_search_locations if found is not None else None
+    if not folders:
+        raise ModuleNotFound(
+            f"`{name}` names {package}, which is no installed package", help="install it again"
+        )
+    return str(folders[0])
 
 
 def language_of(path: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
 
+from pse.modules._errors import ModuleError
 from pse.modules.std import (
     _files as files,
     _images as images,
@@ -72,6 +74,17 @@ def scan(x: Any, op: str, *, pieces: Pieces | None = None) -> Generator[Any, Any
     return (yield pieces.messages.scan(x, op))
 
 
+def timer() -> float:
+    """Give the seconds of a clock that runs evenly."""
+    return time.monotonic()
+
+
+def require(holds: bool, message: str) -> None:
+    """End the run unless a condition holds."""
+    if not holds:
+        raise ModuleError(message or "what is asserted here does not hold")
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "save": save,
     "load": load,
@@ -86,6 +99,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "largest": numbers.largest,
     "dot": numbers.dot,
     "norm": numbers.norm,
+    "axpy": numbers.axpy,
+    "sum_along": numbers.sum_along,
+    "smallest_along": numbers.smallest_along,
+    "largest_along": numbers.largest_along,
+    "sort": numbers.sort,
+    "matmul": numbers.matmul,
+    "timer": timer,
+    "assert": require,
     "fft": numbers.fft,
     "ifft": numbers.ifft,
 }

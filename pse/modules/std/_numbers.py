@@ -105,6 +105,47 @@ def norm(x: Array, *, pieces: Pieces | None = None) -> float:
     return squares if pieces is not None else math.sqrt(squares)
 
 
+def axpy(a: float, x: Array, y: Array) -> None:
+    """Add a multiple of an array to another one, block by block: no array of that size is made."""
+    for place in np.ndindex(x.shape[:-1]):
+        for start in range(0, x.shape[-1], BLOCK):
+            some = (*place, slice(start, start + BLOCK))
+            y[some] += x.dtype.type(a) * x[some]
+
+
+def sum_along(x: Array, axis: int, y: Array) -> None:
+    """Add along an axis."""
+    x.sum(axis=axis, dtype=y.dtype, out=y)
+
+
+def smallest_along(x: Array, axis: int, y: Array) -> None:
+    """Find the smallest elements along an axis."""
+    _some_along("smallest_along", x, axis)
+    x.min(axis=axis, out=y)
+
+
+def largest_along(x: Array, axis: int, y: Array) -> None:
+    """Find the largest elements along an axis."""
+    _some_along("largest_along", x, axis)
+    x.max(axis=axis, out=y)
+
+
+def _some_along(name: str, x: Array, axis: int) -> None:
+    if x.shape[axis] == 0:
+        raise ModuleError(f"{name}: the axis has no elements", help="give it an extent of at least 1")
+
+
+def sort(x: Array, axis: int, y: Array) -> None:
+    """Sort along an axis."""
+    y[...] = x
+    y.sort(axis=axis)
+
+
+def matmul(a: Array, b: Array, c: Array) -> None:
+    """Multiply matrices, by the BLAS that NumPy has."""
+    np.matmul(a, b, out=c)
+
+
 def fft(x: Array, axis: int, b: Array) -> None:
     """Transform along an axis, as `numpy.fft.fft` does."""
     _transform("fft", x, axis, b)

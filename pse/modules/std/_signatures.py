@@ -35,6 +35,12 @@ smallest(in T x[...], out T value)
 largest(in T x[...], out T value)
 dot(in T x[...], in T y[...], out T value)
 norm(in T x[...], out f64 value)
+axpy(in f64 a, in T x[...], inout T y[...])
+sum_along(in T x[...], in i64 axis, out T y[...])
+smallest_along(in T x[...], in i64 axis, out T y[...])
+largest_along(in T x[...], in i64 axis, out T y[...])
+sort(in T x[...], in i64 axis = -1, out T y[...])
+matmul(in T a[m, k], in T b[k, n], out T c[m, n])
 fft(in T x[...], in i64 axis = -1, out T b[...])
 ifft(in T x[...], in i64 axis = -1, out T b[...])
 save(in string file, in T a[...])
@@ -42,6 +48,8 @@ load(in string file, out T a[...] @ root)
 source(in string folder, in i64 k, in i64 n, out T image[n, n] @ root)
 print(in T value)
 report(in string name, in f64 value)
+timer(out f64 seconds)
+assert(in bool holds, in string message = "")
 """
 """One directive a line; docs/stdlib.md explains each."""
 
@@ -65,6 +73,12 @@ MEANINGS: Final = {
     "largest": "The largest element of an array.",
     "dot": "The sum of products of two arrays; for complex numbers the first one is conjugated.",
     "norm": "The Euclidean norm of an array.",
+    "axpy": "Add a multiple of an array to another one: y = y + a * x.",
+    "sum_along": "Sums along an axis that is not cut.",
+    "smallest_along": "The smallest elements along an axis that is not cut.",
+    "largest_along": "The largest elements along an axis that is not cut.",
+    "sort": "Sort along an axis that is not cut, the last one where none is named.",
+    "matmul": "The product of two matrices.",
     "fft": "Fourier transforms along an axis that is not cut, the last one where none is named.",
     "ifft": "Inverse Fourier transforms along an axis that is not cut, the last one where none is named.",
     "save": "Write an array to a file: `.npy` or `.h5`.",
@@ -72,6 +86,8 @@ MEANINGS: Final = {
     "source": "Read the k-th image or array of a directory, in grey and resampled to n × n.",
     "print": "Print values on one line of standard output.",
     "report": "Add a number to the report at the end of the run.",
+    "timer": "The seconds of a clock that runs evenly: the difference of two calls is what passed.",
+    "assert": "End the run with a message unless a condition holds.",
 }
 """What each is for, in one sentence, for editors."""
 

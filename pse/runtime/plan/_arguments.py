@@ -124,6 +124,8 @@ class ArgumentLowering:
         array = output.type
         if not (array.distribution.distributed and site.parallel and self._is_gathered_here(site, output)):
             return SharedBlock()
+        if self.job.liveness.walk.is_apart(site):
+            return SharedBlock()  # Not all parts of the block may come to be.
         if array not in self._blocks:
             self._blocks[array] = self._shared_blocks(array)
         blocks = self._blocks[array]

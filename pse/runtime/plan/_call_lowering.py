@@ -65,7 +65,8 @@ class CallLowering:
             return []
         lanes = position.lanes(array)
         return [
-            self._hand_over(handed, edge, position if lane is None else position.at(lane)) for lane in lanes
+            self._hand_over(handed, edge, position if lane == position.partition else position.at(lane))
+            for lane in lanes
         ]
 
     def expect_shared(self, site: CallSite) -> list[Lowered]:

@@ -2,8 +2,8 @@
 
 Runs of call sites become *fibers*, one for each partition of this rank, each with slots of its own: while one
 waits, others continue.  What the partitions of a rank have in common stays outside the fibers: control flow
-(it is the same for all), replicated tags that the run defines by reduction, and the release of what they
-share.
+that is the same for all, replicated tags that the run defines by reduction, and the release of what they
+share.  An `if` or `while` by which each partition decides for itself is part of a run, with all inside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pse.runtime.plan._reduction_lowering import has_branches, lower_branch, low
 
 @dataclass
 class Run:
-    """Call sites and assignments that follow each other, and the tags among theirs that partitions share."""
+    """Statements of each partition that follow each other, and the tags of theirs that partitions share."""
 
     steps: list[int] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
@@ -72,7 +72,8 @@ def split_into_runs(context: LoweringContext, steps: Sequence[int]) -> Iterator[
 
 def sites_of(context: LoweringContext, run: Run) -> list[CallSite]:
     """List the call sites of a run."""
-    statements = (context.live.walk.steps[step].statement for step in run.steps)
+    walk = context.live.walk
+    statements = (walk.steps[inner].statement for step in run.steps for inner in walk.inside(step))
     return [statement for statement in statements if isinstance(statement, CallSite)]
 
 
@@ -93,6 +94,8 @@ def released_by(context: LoweringContext, run: Run) -> Iterator[frozenset[str]]:
         done = context.live.last_uses(step, context.key) - defined_tags(
             context.live.walk.steps[step].statement
         )
+        if context.live.walk.decides_apart(step):
+            done = context.live.live_before(step, context.key) - context.live.live_after(step, context.key)
         yield frozenset(tag for tag in done if not context.is_apart(tag))
 
 
@@ -122,14 +125,19 @@ def _is_apart(context: LoweringContext, step: int) -> bool:
     statement = context.live.walk.steps[step].statement
     if isinstance(statement, Assign):
         return context.is_apart(statement.tag)
-    return isinstance(statement, CallSite)
+    return isinstance(statement, CallSite) or context.live.walk.decides_apart(step)
 
 
 def _shared(context: LoweringContext, step: int) -> tuple[set[str], set[str]]:
     """Give the tags that a statement reads and defines for all partitions together."""
-    tags = context.live.reads[step], defined_tags(context.live.walk.steps[step].statement)
-    reads, defines = ({tag for tag in some if not context.is_apart(tag)} for some in tags)
-    return reads, defines
+    walk, reads, defines = context.live.walk, set[str](), set[str]()
+    for inner in walk.inside(step):
+        reads |= context.live.reads[inner]
+        defines |= defined_tags(walk.steps[inner].statement)
+    shared_reads, shared_defines = (
+        {tag for tag in some if not context.is_apart(tag)} for some in (reads, defines)
+    )
+    return shared_reads, shared_defines
 
 
 def _reductions(context: LoweringContext, run: Run) -> Iterator[tuple[CallSite, Output]]:

@@ -136,7 +136,8 @@ class PlanBuilder:
             call.kind, site.id, *arguments, *pushes, *releases, source, target,
             *(parts if call.kind in _ASSEMBLING and call.parts else (0, 0)),
             operation.combination, operation.alias, operation.silent, waits_for_turn(site, call.kind),
-            self._region(call), operation.clear, operation.lend, call.function, text,
+            self._region(call), operation.clear, operation.lend, self.job.liveness.walk.is_apart(site),
+            call.function, text,
         )  # fmt: skip
         self.emit(Operation.CALL, self.tables.add(row))
 

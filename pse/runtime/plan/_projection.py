@@ -17,7 +17,7 @@ from pse._abi.plan import NO_LOAD, ArgumentRow, CountingRow, FiberRow, Instructi
 from pse.errors import ProgramError
 from pse.language.check import Assign, CallSite, For, If, ModuleReference, Parallel, Swap, While
 from pse.language.diagnostics import Span
-from pse.language.types import Apply, Binary, Element, Expression, Name, Number
+from pse.language.types import Apply, Binary, Element, Expression, Name, Number, Unary, evaluate
 from pse.modules import LoadedModule, ModuleError, set_services
 from pse.program import Walk
 from pse.records import dataclass
@@ -290,27 +290,34 @@ class _Projector:
         self.builder.append([Assignment(rounds, position.partition, Number(0), folded=True)])
         self._assign(limit, loop.limit, position)
         within = Binary("<", Name(rounds), Name(limit))
-        self._repeat(step, Binary("and", loop.condition, within), rounds, position)
+        self._repeat(step, loop, Binary("and", loop.condition, within), position)
 
     def _for(self, step: int, loop: For, position: Position) -> None:
         """Lower a `for`; it counts in a hidden slot: the body may release the loop's counter early."""
         count, upper = round_counter(loop, step), f"%upper{step}"
         self._assign(count, loop.lower, position)
         self._assign(upper, loop.upper, position)
-        self._repeat(step, Binary("<", Name(count), Name(upper)), count, position, loop.counter)
+        before = "<" if self._stride(loop) > 0 else ">"
+        self._repeat(step, loop, Binary(before, Name(count), Name(upper)), position)
 
-    def _repeat(
-        self, step: int, condition: Expression, count: str, position: Position, counter: str | None = None
-    ) -> None:
-        """Lower a loop that runs while the condition holds; the body sees its count as `counter`."""
+    def _stride(self, loop: For | While) -> int:
+        """Give by how much a loop counts; the checker has seen that it is known before the run."""
+        tree = loop.step if isinstance(loop, For) else None
+        return 1 if tree is None else int(str(evaluate(tree, self.job.environment)))
+
+    def _repeat(self, step: int, loop: For | While, condition: Expression, position: Position) -> None:
+        """Lower a loop that runs while the condition holds, and until a `break`."""
+        count = round_counter(loop, step)
         self._drop(self.live.drops_at_header(step, self.key), position)
         head = len(self.builder.code)
         self._pause(step)
+        if loop.stop is not None:
+            condition = Binary("and", Unary("not", Name(loop.stop)), condition)
         leave = self._jump_unless(condition, position)
-        if counter is not None:
-            self._assign(counter, Name(count), position)
+        if isinstance(loop, For):
+            self._assign(loop.counter, Name(count), position)
         self._block(self.walk.steps[step].blocks[0], position)
-        self._assign(count, Binary("+", Name(count), Number(1)), position)
+        self._assign(count, Binary("+", Name(count), Number(self._stride(loop))), position)
         self.builder.emit(Operation.JUMP, head)
         self.builder.set_target(leave)
         self._drop(self.live.drops_at_exit(step, self.key), position)
@@ -327,7 +334,9 @@ class _Projector:
         lower, upper, inflight = (self.builder.expression(tree, position.partition) for tree in trees)
         self._pause(step)
         counter, body = self.slots.of(loop.counter, position.partition), len(self.builder.code) + 2
-        row = LoopRow(self.loops[step], counter, lower, upper, inflight, body, self._is_nested(step))
+        row = LoopRow(
+            self.loops[step], counter, lower, upper, inflight, body, self._stride(loop), self._is_nested(step)
+        )
         self.builder.emit(Operation.FORK, self.tables.add(row))
         skip = self.builder.emit(Operation.JUMP)
         self._block(self.walk.steps[step].blocks[0], position)

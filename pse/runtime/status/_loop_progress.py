@@ -126,16 +126,18 @@ class LoopCounts:
         statements = [self.walk.steps[step].statement for step in around]
         if any(isinstance(statement, If) for statement in statements):
             return None, False
-        extents = [self._extent(loop) for loop in statements if isinstance(loop, For | While)]
-        if any(extent is None for extent in extents) or any(isinstance(s, While) for s in statements[1:]):
+        loops = [statement for statement in statements if isinstance(statement, For | While)]
+        extents = [self._extent(loop) for loop in loops]
+        if any(extent is None for extent in extents) or any(map(_may_end_early, loops[1:])):
             return None, False
-        return math.prod(extent or 0 for extent in extents), isinstance(statements[0], While)
+        return math.prod(extent or 0 for extent in extents), _may_end_early(loops[0])
 
     def _extent(self, loop: For | While) -> int | None:
         if isinstance(loop, While):
             return self._value(loop.limit)
+        step = 1 if loop.step is None else self._value(loop.step)
         lower, upper = self._value(loop.lower), self._value(loop.upper)
-        return None if lower is None or upper is None else max(0, upper - lower)
+        return None if lower is None or upper is None or not step else len(range(lower, upper, step))
 
     def _value(self, tree: Expression) -> int | None:
         if not names_in(tree) <= self.prepared.environment.keys():
@@ -145,3 +147,8 @@ class LoopCounts:
         except EvaluationError:
             return None  # The run will say so.
         return int(value) if isinstance(value, int | float) else None
+
+
+def _may_end_early(loop: For | While) -> bool:
+    """Whether data decides after how many iterations a loop ends."""
+    return isinstance(loop, While) or loop.stop is not None
