@@ -1,11 +1,17 @@
 """What is drawn of a text."""
 
+import contextlib
+import json
+
 import pytest
+
+from pse.errors import UsageError
 
 from .editing import PROGRAMS, Editing
 
 HEAT = (PROGRAMS / "heat.coven").read_text()
 ALL = sorted(PROGRAMS.glob("*.coven"))
+MALFORMED = sorted((PROGRAMS.parent / "tests" / "language" / "programs").rglob("*.coven"))
 
 
 def test_calls_are_nodes_with_threads_ports_and_types_in_frames():
@@ -23,6 +29,7 @@ def test_calls_are_nodes_with_threads_ports_and_types_in_frames():
         "while residual > tol max 100000",
     )
     assert heat.graph["correct"]
+    assert (heat.node("swap")["thread"], heat.node("swap")["call"]) == (None, False)
     assert heat.graph["threads"] == ["thread_A", "thread_B", "thread_C"]
 
 
@@ -79,6 +86,24 @@ def test_every_prefix_of_a_program_is_drawn(path):
     for end in range(0, len(text), 13):
         program.type(text[:end])
         assert isinstance(program.graph["nodes"], list)
+
+
+@pytest.mark.parametrize("path", MALFORMED, ids=lambda path: path.stem)
+def test_every_malformed_program_is_drawn_and_its_operations_are_answered(path):
+    program = Editing(path.read_text(), PROGRAMS / path.name)
+    graph = program.graph
+    assert json.loads(json.dumps(graph)) == graph
+    for number, node in enumerate(graph["nodes"][:3]):
+        program.type(path.read_text())
+        operation = {"op": ("delete", "copy", "wrap")[number], "items": [node["id"]], "head": "PARALLEL"}
+        with contextlib.suppress(UsageError):
+            program.do(operation | {"frame": node["frame"], "after": node["id"]})
+
+
+def test_a_text_that_is_too_long_says_so():
+    long = Editing("coven 1\n" + "// x\n" * (1 << 18))
+    assert long.graph["nodes"] == []
+    assert "at most 1,048,576 are read" in long.errors[0]
 
 
 def test_a_program_with_errors_is_drawn_and_the_error_is_at_its_node():

@@ -145,3 +145,6 @@ def test_a_file_that_changes_on_disk_is_told(desk, page):
     (desk.folder / "watched.coven").write_text("coven 1\n// more\n")
     told = page.until(lambda event: event["type"] == "file" and event["path"] == "watched.coven")
     assert told["revision"] not in (None, read["revision"])
+    (desk.folder / "watched.coven").unlink()
+    told = page.until(lambda event: event["type"] == "file" and event["path"] == "watched.coven")
+    assert told["revision"] is None

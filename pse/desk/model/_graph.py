@@ -76,7 +76,7 @@ def graph_json(model: ProgramModel, version: int | None, root: str) -> Json:
     Returns
     -------
     dict
-        As the page takes it; see docs/desk.md.
+        As the page takes it; see docs/desk_protocol.md.
 
     See Also
     --------
@@ -181,7 +181,7 @@ class _Writer:
             "frame": element.frame.id if element.frame else None,
             "thread": self.model.thread(element),
             "labelled": isinstance(node, sx.Call) and node.label is not None,
-            "call": isinstance(node, sx.Call) and not segment,
+            "call": isinstance(node, sx.Call) and not segment and not self.model.is_swap(element),
             "text": self.text[element.start : element.end],
             **self._place(element),
             **({"fields": self.value_fields(node)} if element.kind in ("let", "var", "assign") else {}),

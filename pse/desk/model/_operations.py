@@ -76,7 +76,7 @@ def perform(
     model : ProgramModel
         The program.
     operations : sequence of mapping
-        What the page asks for; see docs/desk.md.
+        What the page asks for; see docs/desk_protocol.md.
     remake : callable
         Makes the model of a new text.
 

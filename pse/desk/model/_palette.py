@@ -28,7 +28,7 @@ def palette(model: ProgramModel, root: str) -> Json:
     Returns
     -------
     dict
-        Groups of modules, and the files whose directives are wrong; see docs/desk.md.
+        Groups of modules, and the files whose directives are wrong; see docs/desk_protocol.md.
 
     See Also
     --------

@@ -117,8 +117,8 @@ class ProgramModel:
         return {(site.span.line, site.span.column): site for site in reversed(sites)}
 
     def thread(self, element: Element) -> str | None:
-        """Give the thread on which a call runs; None for what is no call, or a segment's."""
-        if element.call is None or self.is_segment(element):
+        """Give the thread on which a call runs; None for what is no call, or a segment's, or moves nothing."""
+        if element.call is None or self.is_segment(element) or self.is_swap(element):
             return None
         site = self._sites.get(self.text.place(element.start))
         if site is not None and site.moved and self.analysis.placement is not None:
@@ -133,6 +133,11 @@ class ProgramModel:
             isinstance(item, sx.Segment) and item.name.id == call.callee.text
             for item in self.items(sx.Segment)
         )
+
+    def is_swap(self, element: Element) -> bool:
+        """Whether a call exchanges what two names stand for, which no thread does."""
+        reference = self.drawn.module(element.call.callee.text) if element.call is not None else None
+        return reference is not None and (reference.language, reference.name) == ("std", "swap")
 
     def is_parallel(self, element: Element) -> bool:
         """Whether an element is inside PARALLEL."""

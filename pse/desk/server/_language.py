@@ -191,7 +191,7 @@ class Documents:
         """
         answer, uri = self._answers.get(method), params.get("uri")
         if answer is None or not isinstance(uri, str):
-            raise Refusal(f"there is no request {_OWN}{method} for {uri}", help="see docs/desk.md")
+            raise Refusal(f"there is no request {_OWN}{method} for {uri}", help="see docs/desk_protocol.md")
         if path_of(uri) not in self._server.texts:
             raise Refusal(f"{uri} is not open", help="send textDocument/didOpen first")
         async with self._turns.setdefault(uri, asyncio.Lock()):
