@@ -172,7 +172,8 @@ def _similar(path: str, ending: str) -> str:
         beside = [entry for entry in os.listdir(folder or ".") if entry.endswith(ending)]
     except OSError:
         return f"there is no directory {folder} either: paths are relative to the current directory"
-    found = nearest_word(name, beside, cutoff=0.5)
+    whole = name + ending
+    found = whole if whole in beside else nearest_word(name, beside, cutoff=0.5)
     what = f"a file that ends in {ending}" if ending else "one that exists"
     return (
         f"did you mean `{os.path.join(folder, found)}`?"

@@ -32,6 +32,8 @@ CONFIGURATION = TOOLS_VARIABLE
 
 _MEND = "mend this line, or mark its tool as `optional` to go on without a tool that can't be used"
 """What to do about a tool that is refused; what is wrong with a line itself comes with a help of its own."""
+_MEND_OPTION = "name other tools, or write a configuration, where tools have arguments and may be `optional`"
+"""The same where the option ``--tools`` names it."""
 _DESCRIBE = (
     "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).pse_toolstack_describe(*map(os.fsencode, sys.argv[2:]))"
 )
@@ -174,7 +176,7 @@ def verify(file: str, made: Path) -> None:
 
 def _refused(words: str) -> UsageError:
     message, _, help = words.partition("\nhelp: ")
-    return UsageError(message, help=help or _MEND)
+    return UsageError(message, help=help or (_MEND_OPTION if message.startswith("--tools ") else _MEND))
 
 
 def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:

@@ -99,9 +99,9 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("[run]\nlaunchs = 3\n" + APPLICATION, 2, "there is no key launchs in [run]"),
-        (APPLICATION + "load = 30\n", 3, "there is no key load in [applications]"),
-        (APPLICATION + "[runs]\n", 3, "there is no key runs in the file"),
+        ("[run]\nlaunchs = 3\n" + APPLICATION, 2, "unknown key `launchs` in [run]"),
+        (APPLICATION + "load = 30\n", 3, "unknown key `load` in [applications]"),
+        (APPLICATION + "[runs]\n", 3, "unknown key `runs` in the file"),
         (APPLICATION + "[[run]]\n", 3, "run must be a table"),
         (
             APPLICATION + "cycles = 1_000_000_000\n",
@@ -144,7 +144,7 @@ APPLICATION = '[[applications]]\npattern = "pairwise"\n'
         (APPLICATION + "ranks = 3\n", 3, "3 ranks leave one without a partner"),
         (APPLICATION + "background = true\n", 3, "all applications are in the background"),
         (APPLICATION + 'blocking = "no"\n', 3, "blocking = 'no': expected true or false"),
-        (APPLICATION + "root = 1\n", 3, "there is no key root"),
+        (APPLICATION + "root = 1\n", 3, "unknown key `root`"),
         (APPLICATION.replace("pair", "pear"), 2, "there is no pattern 'pearwise'"),
         ('[[applications]]\nname = "a"\n', 1, "the application has no pattern"),
         (APPLICATION + 'name = "a"\nranks = 2\n' + APPLICATION + 'name = "a"\n', 7, "two applications"),

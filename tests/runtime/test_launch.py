@@ -279,6 +279,8 @@ WRONG = {
     "unknown flag": (["faulty.coven", "--fast"], "No such option '--fast'"),
     "ranks for mpiexec": (["faulty.coven", "-n", "2"], "takes no number of ranks"),
     "ranks for mpirun": (["faulty.coven", "-np", "2"], "did you mean `-p 2`?"),
+    "ranks for another mpirun": (["faulty.coven", "--np", "2"], "did you mean `-p 2`?"),
+    "no ending": (["faulty"], "help: did you mean `faulty.coven`?"),
     "modules": (["faulty.py"], "faulty.py is a file of modules, not a program\nhelp: run a program"),
 }
 

@@ -366,6 +366,9 @@ def test_what_tools_lack_that_have_names_only_is_said_once_with_their_option(pse
     assert done.err == "error: --tools names tools, and own.conf is a file\nhelp: give it by: -c own.conf\n"
     done = pse("tools", "run", "--tools", "profile,nope", ring, cwd=tmp_path)
     assert done.err.startswith("error: --tools profile,nope: tool `nope`: there is no tool `nope`")
+    assert done.err.endswith(
+        "help: name other tools, or write a configuration, where tools have arguments and may be `optional`\n"
+    )
 
 
 @pytest.mark.parametrize("ranks", [(), ("-n", "2")])

@@ -120,7 +120,7 @@ _LAUNCH = (
         shell_complete=files,
         help="A file that names the machines, one on each line.",
     ),
-    click.option("-n", "-np", hidden=True, expose_value=False, callback=_refuse_ranks),
+    click.option("-n", "-np", "--np", hidden=True, expose_value=False, callback=_refuse_ranks),
 )
 
 

@@ -66,7 +66,7 @@ class Table:
             if key not in known:
                 near = nearest_word(key, known)
                 help = f"did you mean {near}?" if near else f"the keys are {list_text(sorted(known))}"
-                self.fail(key, f"there is no key {key} in {self.name}", help)
+                self.fail(key, f"unknown key `{key}` in {self.name}", help)
 
     @property
     def name(self) -> str:
