@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = (sys.executable, "-P", "-u", "-c", "from pse.cli import main; main()", "desk")
+PLACES = """
+if (document.querySelector("section.graph").ariaBusy === "true") return null;
+const moved = document.querySelectorAll(".react-flow__node, .react-flow__viewport");
+return [...moved].map((one) => one.style.transform);
+"""
 PATIENCE = 30
 """Seconds that the page may take for anything: other tests run beside."""
 
@@ -76,6 +81,10 @@ class Page:
         self.one("dialog input").send_keys(title)
         self.press("Enter")
 
+    def click(self, text: str) -> None:
+        """Press the button that says this."""
+        self.wait(lambda: [one.click() or one for one in self.all("button") if one.text == text])
+
     def answer(self, **values: str) -> None:
         """Fill the dialog that asks for something in, and confirm it."""
         for name, value in values.items():
@@ -84,11 +93,14 @@ class Page:
         self.wait(lambda: not self.all("dialog"))
 
     def fill(self, name: str, value: str) -> None:
-        """Set a field of the form of what is selected."""
-        before = self.text()
-        self._type(self.one(f".side .form [name='{name}']"), value)
+        """Set a field of the form of what is selected, unless the desk has guessed it."""
+        before, field = self.text(), self.one(f".side .form [name='{name}']")
+        if field.get_attribute("value") == value:
+            return
+        self._type(field, value)
         self.press("Enter")
         self.wait(lambda: self.text() != before)
+        self.settle()
 
     def choose(self, name: str, value: str) -> None:
         """Set a list of the form of what is selected."""
@@ -97,6 +109,7 @@ class Page:
         before = self.text()
         Select(self.one(f".side .form select[name='{name}']")).select_by_value(value)
         self.wait(lambda: self.text() != before)
+        self.settle()
 
     def _type(self, field: Any, value: str) -> None:
         from selenium.webdriver import Keys
@@ -120,7 +133,9 @@ class Page:
     # The graph.
 
     def calls(self) -> list[str]:
-        return [one.get_attribute("data-call") for one in self.all(".call")]
+        """The names of all calls that are drawn."""
+        drawn = self.all(".call[data-kind='call'], .call[data-kind='segment']")
+        return [one.get_attribute("data-call") for one in drawn]
 
     def call(self, label: str) -> Any:
         return self.one(f".call[data-call='{label}']")
@@ -130,8 +145,15 @@ class Page:
         self.hands(self.browser).move_to_element(self.call(label)).click().perform()
         self.wait(lambda: self.all(f".react-flow__node.selected .call[data-call='{label}']"))
 
+    def deselect(self) -> None:
+        """Leave the form, then select nothing."""
+        self.press("Escape")
+        self.press("Escape")
+        self.wait(lambda: self.one(".side .form h2").text == "Program")
+
     def select_frame(self, kind: str) -> None:
         """Click on the head of the first frame of a kind."""
+        self.lay_out()
         self.hands(self.browser).move_to_element(self.one(f".frame.{kind} > .head > span")).click().perform()
         self.wait(lambda: self.all(f".react-flow__node.selected > .frame.{kind}"))
 
@@ -141,31 +163,51 @@ class Page:
         item = self.one(f"[data-module='{module}']")
         self.script("arguments[0].scrollIntoView({block: 'center'})", item)
         self.hands(self.browser).double_click(item).perform()
+        self._added(module, before, values)
+
+    def _added(self, module: str, before: str, values: dict[str, str]) -> None:
         if values:
             self.answer(**values)
-        self.wait(lambda: self.text() != before)
+        self.wait(lambda: self.text() != before and module in self.one(".side .form h2").text)
+        self.settle()
 
-    def drag(self, module: str, onto: str, **values: str) -> None:
-        """Drag a module or statement of the palette onto an element of the graph."""
+    def drag(self, module: str, onto: str, down: int = 0, **values: str) -> None:
+        """Drag a module or statement of the palette onto an element of the graph, below its middle."""
         before = self.text()
         item = self.one(f"[data-module='{module}']")
         self.script("arguments[0].scrollIntoView({block: 'center'})", item)
-        place = self.one(onto)
-        self.hands(self.browser).drag_and_drop(item, place).perform()
-        if values:
-            self.answer(**values)
-        self.wait(lambda: self.text() != before)
+        hands = self.hands(self.browser).click_and_hold(item)
+        hands.move_to_element_with_offset(self.one(onto), 0, down).release().perform()
+        self._added(module, before, values)
 
     def port(self, label: str, name: str, *, output: bool) -> Any:
         node = self.script("return arguments[0].closest('.react-flow__node').dataset.id", self.call(label))
         kind = "source" if output else "target"
         return self.one(f".react-flow__handle.{kind}[data-nodeid='{node}'][data-handleid='{name}']")
 
+    def lay_out(self) -> None:
+        """Lay the graph out anew, all of it in view; the focus leaves forms."""
+        self.press("Escape")
+        self.command("Lay the graph out")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the graph is drawn as it is now, and nothing on it moves any more."""
+        seen: list[Any] = []
+
+        def rests() -> bool:
+            seen.append(self.script(PLACES))
+            return len(seen) > 2 and seen[-1] is not None and seen[-1] == seen[-2] == seen[-3]
+
+        self.wait(rests)
+
     def connect(self, start: tuple[str, str], end: tuple[str, str]) -> None:
         """Draw a line from an output to an input: ``connect(("init", "u"), ("exchange", "u"))``."""
+        self.lay_out()
         before = self.text()
         self._draw(start, end).release().perform()
         self.wait(lambda: self.text() != before)
+        self.settle()
 
     def _draw(self, start: tuple[str, str], end: tuple[str, str]) -> Any:
         source, target = self.port(*start, output=True), self.port(*end, output=False)

@@ -12,6 +12,7 @@ import { beginProgram, view } from "./program";
 import { desk, update, useDesk } from "./store";
 
 export function App() {
+  const working = useDesk((desk) => desk.busy > 0);
   useEffect(() => {
     document.addEventListener("keydown", pressed, true);
     window.addEventListener("beforeunload", leaving);
@@ -27,7 +28,7 @@ export function App() {
         <Modules />
         <Properties />
       </aside>
-      <section className="graph" aria-label="Graph">
+      <section className="graph" aria-label="Graph" aria-busy={working}>
         <Banner />
         <Empty />
         <GraphPane />
@@ -131,8 +132,10 @@ function Banner() {
 function Empty() {
   const file = useDesk((desk) => desk.file);
   const graph = useDesk((desk) => desk.graph);
+  const opening = useDesk((desk) => desk.session === null || desk.session.program !== null);
   const programs = useDesk((desk) => desk.files.some((one) => one.kind === "program"));
   if (!file) {
+    if (opening) return null;
     return (
       <div className="empty">
         <h1>No program is open</h1>

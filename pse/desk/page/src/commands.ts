@@ -1,6 +1,7 @@
 // All that the desk does, by name and by key.
 
 import { insertionAfter } from "./graph/dropping";
+import { showAll } from "./graph/viewport";
 import { ask, askParameter, askPartition, titleOf } from "./inserting";
 import { add, groupsOf } from "./panels/Modules";
 import { threadChoices } from "./panels/Properties";
@@ -23,7 +24,7 @@ import {
 import type { ProgramNode, Target } from "./protocol";
 import { shownRun, stop } from "./runs";
 import { askModule, buildSource, openSource, saveSource } from "./sources";
-import { type ChooserItem, type Theme, desk, update } from "./store";
+import { type ChooserItem, type Theme, busy, desk, update } from "./store";
 
 export interface Command {
   title: string;
@@ -59,7 +60,8 @@ export const COMMANDS: Command[] = [
   { title: "Fold or unfold", keys: "F", graphOnly: true, run: () => foldSelection() },
   { title: "Fold all", run: () => foldAll() },
   { title: "Find in the graph…", keys: "Ctrl+F", graphOnly: true, run: () => findInGraph() },
-  { title: "Lay the graph out anew", keys: "L", graphOnly: true, run: () => arrange(new Map()) },
+  { title: "Lay the graph out anew", keys: "L", graphOnly: true, run: () => busy(() => arrange(new Map()).then(showAll)) },
+  { title: "Show the whole graph", keys: "0", graphOnly: true, run: () => showAll() },
   { title: "Add a parameter…", run: () => askParameter() },
   { title: "Add a partition…", run: () => askPartition() },
   { title: "Go to the graph", keys: "F6", run: () => document.querySelector<HTMLElement>(".react-flow__node")?.focus() },

@@ -7,7 +7,7 @@ import { layOut, type Place, type Point } from "./graph/layout";
 import { drawnScene } from "./graph/scene";
 import { query, request, ServerError, Unreachable } from "./http";
 import type { EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
-import { desk, note, say, update } from "./store";
+import { busy, desk, note, say, update } from "./store";
 import { applyEdits, editorState, replaceText, selectSpan } from "./text/editor";
 import type { Language } from "./text/language";
 import { paintTokens, tokenColours } from "./text/tokens";
@@ -144,7 +144,7 @@ export async function arrange(known: Map<string, Place>) {
   const { graph, folded } = desk();
   if (!graph) return;
   const scene = drawnScene(graph, folded);
-  const layout = await layOut(scene.boxes, scene.lines, known);
+  const layout = await busy(() => layOut(scene.boxes, scene.lines, known));
   if (desk().graph === graph) update({ scene, layout: { ...layout, places: new Map([...known, ...layout.places]) } });
 }
 
@@ -159,7 +159,7 @@ export function fold(frames: Iterable<string>) {
 
 /** Change the program by operations on its graph; the answer is what is then selected, null if it was refused. */
 export function edit(operations: Operation[], at?: Point): Promise<string[] | null> {
-  const next = queue.then(() => editNow(operations, at));
+  const next = queue.then(() => busy(() => editNow(operations, at)));
   queue = next.catch(() => null);
   return next;
 }

@@ -69,6 +69,7 @@ export interface Desk {
   graph: ProgramGraph | null;
   scene: Scene;
   layout: Layout;
+  busy: number; // changes of the graph that are under way
   folded: ReadonlySet<string>;
   selection: ReadonlySet<string>;
   copied: string[];
@@ -98,6 +99,7 @@ export const useDesk = create<Desk>(() => ({
   graph: null,
   scene: { boxes: [], lines: [] },
   layout: { places: new Map(), routes: new Map() },
+  busy: 0,
   folded: new Set(),
   selection: new Set(),
   copied: [],
@@ -122,3 +124,13 @@ export const update = useDesk.setState;
 
 export const say = (message: string, help: string | null = null) => update({ message: { message, help, calm: false } });
 export const note = (message: string) => update({ message: { message, help: null, calm: true } });
+
+/** Mark the graph as busy until something is done. */
+export async function busy<Result>(work: () => Promise<Result>): Promise<Result> {
+  update({ busy: desk().busy + 1 });
+  try {
+    return await work();
+  } finally {
+    update({ busy: desk().busy - 1 });
+  }
+}

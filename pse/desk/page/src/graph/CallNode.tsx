@@ -4,7 +4,7 @@ import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { memo } from "react";
 import { useDesk } from "../store";
 import { darker, ink } from "./colours";
-import { badgeOf, fillOf } from "./measures";
+import { badgeOf, fillOf, isWrong } from "./measures";
 import type { DrawnBox, DrawnPort } from "./scene";
 
 export type BoxNode = Node<{ box: DrawnBox }>;
@@ -14,11 +14,11 @@ export const CallNode = memo(function CallNode({ id, data }: NodeProps<BoxNode>)
   const node = box.node!;
   const fill = useDesk((desk) => fillOf(desk, node));
   const [state, badge] = useDesk((desk) => badgeOf(desk, node)).split("|");
-  const wrong = node.diagnostics.length > 0;
+  const wrong = useDesk((desk) => isWrong(desk, node.diagnostics));
   const title = node.call ? node.label : `${node.kind} ${node.label}`;
   const style = { "--fill": fill, "--fill-ink": ink(fill), "--edge": darker(fill) } as React.CSSProperties;
   return (
-    <div className={wrong ? "call wrong" : "call"} style={style} title={node.text} data-call={node.label}>
+    <div className={wrong ? "call wrong" : "call"} style={style} title={node.text} data-call={node.label} data-kind={node.kind}>
       {box.ports.map((port) => (
         <PortHandle key={`${port.id}${port.output}`} box={id} port={port} />
       ))}

@@ -5,13 +5,14 @@ import { memo } from "react";
 import { fold } from "../program";
 import { useDesk } from "../store";
 import { type BoxNode, PortHandle } from "./CallNode";
-import { progressOf } from "./measures";
+import { isWrong, progressOf } from "./measures";
 
 export const FrameNode = memo(function FrameNode({ id, data }: NodeProps<BoxNode>) {
   const { box } = data;
   const frame = box.shown!;
   const progress = useDesk((desk) => progressOf(desk, id));
-  const classes = ["frame", frame.kind, box.folded ? "folded" : "", frame.diagnostics.length ? "wrong" : ""];
+  const wrong = useDesk((desk) => isWrong(desk, frame.diagnostics));
+  const classes = ["frame", frame.kind, box.folded ? "folded" : "", wrong ? "wrong" : ""];
   return (
     <div className={classes.filter(Boolean).join(" ")} data-frame={frame.kind}>
       <div className="head">

@@ -7,7 +7,9 @@ import {
   MarkerType,
   MiniMap,
   type NodeChange,
+  type NodeHandle,
   Panel,
+  Position,
   ReactFlow,
   ReactFlowProvider,
   applyNodeChanges,
@@ -23,13 +25,15 @@ import { insertItem } from "../inserting";
 import { insertion, movedInto, remember } from "./dropping";
 import { FrameNode } from "./FrameNode";
 import type { Point } from "./layout";
+import type { DrawnBox } from "./scene";
 import { Legend } from "./Legend";
 import { fillOf } from "./measures";
 import { type LineEdge, TagEdge } from "./TagEdge";
+import { reveal, showAll, useViewport } from "./viewport";
 import { WhyNot } from "./WhyNot";
 
 const NODE_TYPES = { call: CallNode, frame: FrameNode };
-const ROOM = { top: "52px", right: "24px", bottom: "24px", left: "24px" } as const; // the legend is above
+const HANDLE = 9; // as wide and high as the style says
 const EDGE_TYPES = { tag: TagEdge };
 
 export function GraphPane() {
@@ -51,8 +55,11 @@ function Flow() {
   const flow = useReactFlow<BoxNode, LineEdge>();
   const [nodes, setNodes] = useState<BoxNode[]>([]);
   useEffect(() => setNodes(nodesOf(desk())), [scene, layout, selection]);
-  useEffect(() => void requestAnimationFrame(() => flow.fitView({ padding: ROOM, maxZoom: 1.1 })), [program, drawn, flow]);
-  useReveal(flow, selection);
+  useEffect(() => void showAll(), [program, drawn]);
+  useEffect(() => {
+    const [selected] = selection;
+    if (selected && !document.activeElement?.closest(".canvas")) reveal(selected);
+  }, [selection]);
   const edges = useMemo(() => edgesOf(desk()), [scene]);
   return (
     <div className="canvas">
@@ -70,6 +77,7 @@ function Flow() {
         minZoom={0.05}
         maxZoom={2.5}
         onlyRenderVisibleElements={nodes.length > 200}
+        onInit={useViewport}
         onNodesChange={(changes) => setNodes((known) => changed(changes, known))}
         onNodeDragStop={(_event, node) => void dropped(node)}
         onPaneClick={() => update({ selection: new Set() })}
@@ -82,7 +90,7 @@ function Flow() {
       >
         <Background gap={18} />
         <Controls showInteractive={false} />
-        <MiniMap style={{ width: 130, height: 90 }} pannable zoomable nodeColor={(node: BoxNode) => miniColour(node)} ariaLabel="Overview of the graph" />
+        {drawn && <MiniMap style={{ width: 130, height: 90 }} pannable zoomable nodeColor={(node: BoxNode) => miniColour(node)} ariaLabel="Overview of the graph" />}
         <Panel position="top-left">
           <Legend />
         </Panel>
@@ -105,12 +113,28 @@ function nodesOf({ scene, layout, selection }: Desk): BoxNode[] {
       position: { x, y },
       width,
       height,
+      measured: { width, height },
+      handles: handlesOf(box, height),
       selected: selection.has(box.id),
       dragHandle: box.frame ? ".head" : undefined,
       ariaLabel: box.node?.text ?? box.shown!.label,
       data: { box },
     };
   });
+}
+
+/** Where ports are, so that lines are drawn before the browser has measured the boxes. */
+function handlesOf({ ports, shown, folded }: DrawnBox, height: number): NodeHandle[] {
+  const inside = shown?.kind === "segment" && !folded;
+  return ports.map(({ id, output, at }) => ({
+    id,
+    type: output ? "source" : "target",
+    position: output === inside ? Position.Top : Position.Bottom,
+    x: at - HANDLE / 2,
+    y: (output === inside ? 0 : height) - HANDLE / 2,
+    width: HANDLE,
+    height: HANDLE,
+  }));
 }
 
 function edgesOf({ scene, graph, session }: Desk): LineEdge[] {
@@ -133,21 +157,6 @@ function edgesOf({ scene, graph, session }: Desk): LineEdge[] {
 }
 
 const miniColour = (node: BoxNode) => (node.data.box.node ? fillOf(desk(), node.data.box.node) : "transparent");
-
-/** Bring what was selected elsewhere into view. */
-function useReveal(flow: ReturnType<typeof useReactFlow<BoxNode, LineEdge>>, selection: ReadonlySet<string>) {
-  useEffect(() => {
-    const [id] = selection;
-    const box = id && flow.getInternalNode(id);
-    if (!box || document.activeElement?.closest(".graph")) return;
-    const { x, y } = box.internals.positionAbsolute;
-    const centre = { x: x + (box.width ?? 0) / 2, y: y + Math.min(box.height ?? 0, 200) / 2 };
-    const shown = flow.flowToScreenPosition(centre);
-    const pane = document.querySelector(".graph")!.getBoundingClientRect();
-    const inside = shown.x > pane.left && shown.x < pane.right && shown.y > pane.top && shown.y < pane.bottom;
-    if (!inside) void flow.setCenter(centre.x, centre.y, { zoom: flow.getZoom(), duration: 200 });
-  }, [flow, selection]);
-}
 
 // What people do.
 

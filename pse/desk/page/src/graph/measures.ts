@@ -7,6 +7,10 @@ import { shareColour, threadColour } from "./colours";
 const PLAIN = "#D9DDE4"; // statements that run on no thread of their own
 const UNMEASURED = "#E5E7EB";
 
+/** Whether an error is among the diagnostics of a statement. */
+export const isWrong = (desk: Desk, diagnostics: number[]) =>
+  diagnostics.some((index) => desk.graph?.diagnostics[index]?.severity === "error");
+
 export function fillOf(desk: Desk, node: ProgramNode): string {
   if (!node.call) return PLAIN;
   if (desk.colouring === "critical") return shareColour(criticalShare(desk, node));

@@ -48,7 +48,7 @@ function Chooser({ title, items }: { title: string; items: ChooserItem[] }) {
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
   const found = items.filter((item) => matches(`${item.title} ${item.detail ?? ""}`, typed)).slice(0, MOST_SHOWN);
-  useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
+  useEffect(() => void list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
   const pick = (item?: ChooserItem) => {
     if (!item || item.disabled) return;
     close();

@@ -45,7 +45,7 @@ function NodeForm({ graph, node }: { graph: ProgramGraph; node: ProgramNode }) {
   return (
     <>
       {problems.map((problem, index) => (
-        <p key={index} className="error">
+        <p key={index} className={problem.severity}>
           {problem.message}
           {problem.help && <small> {problem.help}</small>}
         </p>

@@ -1,5 +1,6 @@
 // Fields of forms: what is typed becomes a change of the program when it is finished.
 
+import { flushSync } from "react-dom";
 import { type ReactNode, useEffect, useId, useState } from "react";
 
 interface TextProps {
@@ -16,6 +17,10 @@ export function TextField({ label, name = label, value, placeholder, choices, do
   const [typed, setTyped] = useState(value);
   const list = useId();
   useEffect(() => setTyped(value), [value]);
+  const takeBack = (input: HTMLInputElement) => {
+    flushSync(() => setTyped(value));
+    input.blur();
+  };
   const finish = () => typed.trim() !== value && done(typed.trim());
   return (
     <label>
@@ -31,7 +36,7 @@ export function TextField({ label, name = label, value, placeholder, choices, do
         onBlur={finish}
         onKeyDown={(event) => {
           if (event.key === "Enter") finish();
-          if (event.key === "Escape") setTyped(value);
+          if (event.key === "Escape") takeBack(event.currentTarget);
         }}
       />
       {choices && <Choices id={list} choices={choices} />}

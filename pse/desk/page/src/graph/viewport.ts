@@ -1,0 +1,34 @@
+// What part of the graph is seen.
+
+import type { ReactFlowInstance } from "@xyflow/react";
+import type { BoxNode } from "./CallNode";
+import type { LineEdge } from "./TagEdge";
+
+export type Flow = ReactFlowInstance<BoxNode, LineEdge>;
+
+const ROOM = { top: "52px", right: "24px", bottom: "24px", left: "24px" } as const; // the legend is above
+
+let shown: Flow | null = null;
+
+export const useViewport = (flow: Flow) => (shown = flow);
+
+/** Show all, as soon as what was last changed is drawn. */
+export async function showAll() {
+  await frame();
+  await frame();
+  await shown?.fitView({ padding: ROOM, maxZoom: 1.1 });
+}
+
+const frame = () => new Promise(requestAnimationFrame);
+
+/** Bring a box into view, unless it is there. */
+export function reveal(id: string) {
+  const box = shown?.getInternalNode(id);
+  if (!shown || !box) return;
+  const { x, y } = box.internals.positionAbsolute;
+  const centre = { x: x + (box.width ?? 0) / 2, y: y + Math.min(box.height ?? 0, 200) / 2 };
+  const at = shown.flowToScreenPosition(centre);
+  const pane = document.querySelector(".canvas")!.getBoundingClientRect();
+  const inside = at.x > pane.left && at.x < pane.right && at.y > pane.top && at.y < pane.bottom;
+  if (!inside) void shown.setCenter(centre.x, centre.y, { zoom: shown.getZoom(), duration: 200 });
+}

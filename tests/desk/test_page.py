@@ -1,0 +1,146 @@
+"""The desk's page in a real browser: programs are drawn, changed on either side, and run."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="starlette is in the extra desk: pip install 'pse[desk]'")
+
+from pse_testing.browser import browser
+from pse_testing.desk_page import Page, serving
+
+__all__ = ["browser"]
+PROGRAMS = Path(__file__).parents[2] / "programs"
+HEAT = PROGRAMS / "heat.coven"
+CALL = re.compile(r"(?:^|[{}]|\) )\s*(?:thread_\w+ +)?(?!halo)([\w.]+)\(", re.MULTILINE)
+TALL = (1300, 2000)
+USUAL = (1300, 800)
+SMALL = {"NX": "64", "NY": "64", "tol": "1e-3"}
+
+
+@pytest.fixture
+def open_desk(browser, tmp_path) -> Iterator[Callable[..., Page]]:
+    """Start a desk on a copy of `programs`, or on files that are given, and open a program in it."""
+    with ExitStack() as stack:
+
+        def opened(program: str, size: tuple[int, int] = USUAL, **files: str) -> Page:
+            folder = tmp_path / "work"
+            shutil.copytree(PROGRAMS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
+            for name, text in files.items():
+                (folder / f"{name}.coven").write_text(text)
+            browser.set_window_size(*size)
+            return Page(browser, stack.enter_context(serving(folder / program)), folder)
+
+        yield opened
+        browser.get("about:blank")
+
+
+def complaints(page: Page) -> list[str]:
+    """What the browser complained about; the server of a test that ended is expected to be gone."""
+    found = [entry["message"] for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"]
+    return [message for message in found if "ERR_CONNECTION_REFUSED" not in message]
+
+
+@pytest.mark.parametrize("program", sorted(path.name for path in PROGRAMS.glob("*.coven")))
+def test_a_program_is_drawn_beside_its_text(open_desk, program):
+    page = open_desk(program, TALL)
+    text = (PROGRAMS / program).read_text()
+    page.wait(lambda: page.calls())
+    assert page.text().rstrip() == text.rstrip()
+    assert sorted(page.calls()) == sorted(CALL.findall(text))
+    assert page.one("[aria-label='State of the file']").text == "saved"
+    assert complaints(page) == []
+
+
+def test_a_call_that_is_moved_to_another_thread_changes_one_word(open_desk):
+    page = open_desk("heat.coven")
+    page.select("step")
+    page.choose("thread", "thread_D")
+    before, after = HEAT.read_text().split(" "), page.save().split(" ")
+    changed = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+    assert changed == [("thread_B", "thread_D")]
+    page.press("Control", "z")
+    assert page.save() == HEAT.read_text()
+
+
+def test_heat_is_built_of_palette_ports_and_forms_and_computes_the_same_bits(open_desk, pse, tmp_path):
+    page = open_desk("drawn.coven", drawn="")
+    page.click("Begin a program")
+    page.wait(lambda: "program drawn" in page.text())
+    declare(page)
+    compose(page)
+    drawn = page.folder / "drawn.coven"
+    page.save()
+    assert pse("check", drawn).code == 0
+    text = drawn.read_text()
+    assert pse("fmt", drawn).code == 0
+    assert drawn.read_text() == text
+    assert field(pse, drawn, tmp_path / "one") == field(pse, page.folder / "heat.coven", tmp_path / "other")
+
+
+def declare(page: Page) -> None:
+    """Add what the program's calls need: parameters, the partition, variables."""
+    page.deselect()
+    sizes = [("NX", "i64", "1024", ""), ("NY", "i64", "1024", "")]
+    for name, kind, default, where in (*sizes, ("tol", "f64", "1e-6", "tol > 0")):
+        page.command("Add a parameter")
+        page.answer(name=name, type=kind, default=default, where=where)
+    page.command("Add a partition")
+    page.answer(name="P", count="4 * procs", grid="2 * procs, 2")
+    page.wait(lambda: "partition P" in page.text())
+    for name in ("u", "v"):
+        page.add("var", name=name, type="f64[NX, NY]", distribution="block(0, 1) halo(1)", value="")
+    page.add("var", name="residual", type="f64", distribution="", value="1e30")
+
+
+def compose(page: Page) -> None:
+    """Put calls in place and connect them."""
+    page.deselect()
+    page.drag("PARALLEL", ".react-flow__pane", 200, partition="P")
+    page.drag("init", ".frame.parallel")
+    page.choose("thread", "thread_B")
+    page.fill("output u", "u")
+    page.deselect()
+    page.add("while", condition="residual > tol", limit="100000")
+    page.add("PARALLEL", partition="P")
+    page.add("exchange")
+    page.choose("thread", "thread_C")
+    page.connect(("init", "u"), ("exchange", "a"))
+    page.add("step")
+    page.choose("thread", "thread_B")
+    page.fill("output v", "v")
+    page.fill("output residual", "r")
+    page.choose("reduce residual", "max")
+    page.fill("target residual", "residual")
+    finish(page)
+
+
+def finish(page: Page) -> None:
+    """What comes after the inner PARALLEL: at the loop's end, and behind the loop."""
+    page.select_frame("while")
+    page.add("swap")
+    page.fill("input a", "u")
+    page.fill("input b", "v")
+    page.deselect()
+    page.add("gather")
+    page.choose("thread", "thread_A")
+    page.fill("input a", "u")
+    page.fill("output b", "field")
+    page.fill("distribution b", "root")
+    page.add("save")
+    page.choose("thread", "thread_A")
+    page.fill("input file", '"heat.npy"')
+    page.fill("input a", "field")
+
+
+def field(pse: Callable, program: Path, folder: Path) -> bytes:
+    """What a small plate is after the program: all bytes of the file that it writes."""
+    folder.mkdir()
+    values = [word for name, value in SMALL.items() for word in ("-D", f"{name}={value}")]
+    done = pse("run", program, "-p", "2", *values, cwd=folder)
+    assert done.code == 0, done.err
+    return (folder / "heat.npy").read_bytes()
