@@ -64,21 +64,25 @@ void Engine::move(uint32_t index)
     uint64_t bytes = message ? protocol_.chunk_of(one) : 0;
     if (!small)
         Lock(*this).unlock();
-    int error = 0;
+    bool fails = false;
+    uint32_t lost = none;
     uint64_t begin = protocol_.time();
     try {
         if (message)
             transfer_.fetch(one, bytes);
         else
             segment_->descriptor(index).error |= !transfer_.perform(one, *call);
-    } catch (const std::system_error &caught) {
-        error = caught.code().value();
+    } catch (const RankLost &caught) {
+        fails = true;
+        lost = caught.rank();
+    } catch (const std::system_error &) {
+        fails = true; // What can't be fetched of another node: that one has ended, or the layer has failed.
     }
     uint64_t took = protocol_.time() - begin;
     if (!small)
         Lock(*this).lock();
-    if (error)
-        return protocol_.fail(PSE_BCS_FAILURE_DEAD, none, none);
+    if (fails)
+        return protocol_.fail(PSE_BCS_FAILURE_DEAD, lost, none);
     if (call)
         segment_->descriptor(index).partial = reinterpret_cast<uint64_t>(call->partial.data());
     protocol_.note_move(one, took);

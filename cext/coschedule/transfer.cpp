@@ -77,8 +77,7 @@ void Transfer::read_memory(uint32_t rank, uint64_t address, void *into, uint64_t
         iovec local{target + done, bytes - done}, remote{at(address + done), bytes - done};
         ssize_t moved = process_vm_readv(s_.rank(rank).process.load(), &local, 1, &remote, 1, 0);
         if (moved <= 0)
-            throw std::system_error(moved ? errno : EIO, std::generic_category(),
-                                    "read another rank's memory");
+            throw RankLost(moved ? errno : EIO, rank);
         done += static_cast<uint64_t>(moved);
     }
 }

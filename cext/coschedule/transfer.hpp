@@ -2,6 +2,8 @@
 // memory of the rank that has it (one copy, by the kernel).
 #pragma once
 
+#include <cerrno>
+#include <system_error>
 #include <vector>
 
 #include "protocol.hpp"
@@ -25,6 +27,23 @@ struct Call {
     std::vector<Piece> target; // Where the piece of each rank belongs; GATHER, ALLGATHER, ALLTOALL.
     std::vector<Piece> pieces; // Where no buffer has them: what each rank gets.
     std::vector<uint8_t> partial, scratch;
+};
+
+// The memory of a rank of this node can't be read: its process has ended.
+class RankLost : public std::system_error
+{
+  public:
+    RankLost(int error, uint32_t rank)
+        : std::system_error(error, std::generic_category(), "read another rank's memory"), rank_(rank)
+    {
+    }
+    uint32_t rank() const
+    {
+        return rank_;
+    }
+
+  private:
+    uint32_t rank_;
 };
 
 class Transfer
