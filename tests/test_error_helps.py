@@ -10,6 +10,7 @@ OURS = "a bench found a wrong result: that is a mistake in pse, about which user
 CALLERS = "callers know what the value is for, and give the help"
 INSIDE = "the text holds the diagnostics of a program or module, each with its help"
 OWN_CODE = "the user's own code failed: its traceback says where"
+ASSERTED = "what a program asserts, in its own words"
 ITS_CLASS = "the class has the help"
 WHOLE_FILE = "whoever reads the file adds its path, and the help for a damaged one"
 WITHOUT_HELP = {
@@ -22,7 +23,9 @@ WITHOUT_HELP = {
     "pse/cluster/_prerequisites.py": (2, ITS_CLASS),
     "pse/language/types/_evaluation.py": (8, CALLERS),
     "pse/modules/build/_builder.py": (1, INSIDE),
+    "pse/modules/std/_functions.py": (1, ASSERTED),
     "pse/notebook/_errors.py": (1, INSIDE),
+    "pse/notebook/_programs.py": (1, INSIDE),
     "pse/runtime/distribution/_partition_placement.py": (1, OWN_CODE),
     "pse/runtime/distribution/_user_distributions.py": (1, OWN_CODE),
     "pse/trace/format/_dataclass_validation.py": (3, WHOLE_FILE),

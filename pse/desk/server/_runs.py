@@ -108,7 +108,8 @@ class Run:
         except PseError as error:
             self._end("failed", error)
         except Exception as error:  # A mistake of the desk's own: the page says so, other runs go on.
-            self._end("failed", NotebookError(f"the run can't be watched: {error!r}"))
+            help = "start it again, or in a terminal by `pse run`"
+            self._end("failed", NotebookError(f"the run can't be watched: {error!r}", help=help))
         else:
             self.record.wall = result.report.wall_seconds
             replace_file(self.folder / "report.json", result.report.to_json().encode())
