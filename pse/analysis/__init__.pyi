@@ -43,8 +43,18 @@ from .statistics._message_statistics import (
     message_tables as message_tables,
 )
 from .statistics._operation_paths import OperationPaths as OperationPaths
+from .statistics._run_differences import (
+    RunDifference as RunDifference,
+    call_site_names as call_site_names,
+    differences_text as differences_text,
+    run_differences as run_differences,
+)
 from .statistics._statistics_text import statistics_text as statistics_text
-from .waits._chain_search import parse_time as parse_time, wait_chain as wait_chain
+from .waits._chain_search import (
+    parse_time as parse_time,
+    wait_chain as wait_chain,
+    wait_suspects as wait_suspects,
+)
 from .waits._chain_text import wait_chain_text as wait_chain_text
 from .waits._wait_causes import wait_causes as wait_causes
 from .waits._wait_chain import (

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from pse.cli.completion import files
+from pse import trace
+from pse.cli.completion import directories, files
 from pse.errors import UsageError
 from pse.files import write_file
 from pse.language.diagnostics import print_diagnostics
@@ -13,7 +14,7 @@ from pse.language.io import check_file
 from pse.modules import Finder
 from pse.program import build_graph
 from pse.views.core import check_writable
-from pse.views.graph import FORMATS, PICTURES, choose_graph_format, export_graph
+from pse.views.graph import FORMATS, PICTURES, choose_graph_format, export_graph, measured_graph
 
 
 @click.command("graph")
@@ -26,13 +27,20 @@ from pse.views.graph import FORMATS, PICTURES, choose_graph_format, export_graph
     help="The file to draw into: .svg, .png, .dot or .mmd.",
 )
 @click.option(
+    "--trace",
+    "directory",
+    metavar="DIR",
+    shell_complete=directories,
+    help="The trace of a run of this program: show the time of calls, and the bytes of tags.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     help="The format, where the ending of FILE doesn't say it.",
 )
-def command(program: str, output: str | None, form: str | None) -> None:
-    """Draw a program's graph without running anything.
+def command(program: str, output: str | None, directory: str | None, form: str | None) -> None:
+    """Draw a program's graph without running anything, or with what a recorded run measured.
 
     Threads are colours, tags with their distributions are on the edges, loops and PARALLEL are boxes, and
     each call says which tags it frees.  Without -o, text goes to the terminal (dot, unless --format
@@ -47,7 +55,8 @@ def command(program: str, output: str | None, form: str | None) -> None:
     file = check_file(program, Finder())
     checked = file.required()
     print_diagnostics(file.diagnostics, file.sources, sys.stderr)
-    data = export_graph(build_graph(checked), form)
+    measured = None if directory is None else measured_graph(trace.open(directory), file.text)
+    data = export_graph(build_graph(checked), form, measured)
     if output is not None:
         write_file(data, output)
     else:

@@ -23,6 +23,7 @@ from pse.analysis import (
     tph_history_text,
     wait_chain,
     wait_chain_text,
+    wait_ends,
 )
 from pse.cli._group import Group
 from pse.cli._options.selection import METAHOSTS, NO_REPAIR, options
@@ -39,9 +40,20 @@ FORM = click.option(
     help="The form of what is printed.",
 )
 
+MOST_WAITS = 2_000_000
+"""Waits, calls of MPI included, of which the causes are exported: to find them, all are read at once."""
+
+
+def _chrome(opened: trace.Trace, out: Path, selection: trace.Selection, progress: Progress) -> list[str]:
+    """Write JSON for Chrome, with what ended each wait."""
+    kinds = (trace.EventType.WAIT_END, trace.EventType.REGION_LEAVE)
+    few = sum(file.counts[kind] for file in opened.files.values() for kind in kinds) <= MOST_WAITS
+    return export_chrome(opened, out, selection, progress, wait_ends(opened) if few else None)
+
+
 WRITERS: dict[str, Callable[[trace.Trace, Path, trace.Selection, Progress], list[str]]] = {
     "otf2": export_otf2,
-    "chrome": export_chrome,
+    "chrome": _chrome,
 }
 
 

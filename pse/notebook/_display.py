@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -202,9 +203,30 @@ def show_cubes() -> None:
 
 
 def _frame(cube: Cube) -> str:
-    return (
-        f'<iframe srcdoc="{escape(cube_page(cube))}" style="width: 100%; height: 620px; border: 0"></iframe>'
-    )
+    return FramedPage(cube_page(cube))._repr_html_()
+
+
+@dataclass(frozen=True, repr=False)
+class FramedPage:
+    """A page that a notebook shows in a frame: it is whole, and loads nothing.
+
+    Parameters
+    ----------
+    html : str
+        All of the page.
+    height : int
+        Of the frame, CSS pixels.
+    """
+
+    html: str
+    height: int = 620
+
+    def __repr__(self) -> str:
+        return f"<page of {len(self.html):,} characters>"
+
+    def _repr_html_(self) -> str:
+        style = f"width: 100%; height: {self.height}px; border: 0"
+        return f'<iframe srcdoc="{escape(self.html)}" style="{style}"></iframe>'
 
 
 def _png(figure: Figure) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pse.analysis import Cube, analyze
 from pse.notebook._diagnostics import Diagnostics
-from pse.notebook._display import show_cubes, show_figures
+from pse.notebook._display import FramedPage, show_cubes, show_figures
 from pse.notebook._errors import NotebookError, needed, translated
 from pse.runtime.status import (
     SITE_HEAD,
@@ -164,6 +164,29 @@ class Result:
         show_figures()
         with translated():
             return views.draw(self.trace, name, selection, **how)
+
+    def page(self, selection: Selection | None = None) -> FramedPage:
+        """Give the interactive page of the trace, as ``pse view -o FILE.html`` writes it.
+
+        Parameters
+        ----------
+        selection : pse.trace.Selection, optional
+            What to show; everything, if it isn't given.
+
+        Returns
+        -------
+        FramedPage
+            A notebook shows it in a frame; ``html`` is all of it.
+
+        Raises
+        ------
+        NotebookError
+            If there is no trace, or the selection names what isn't in it.
+        """
+        from pse.views.page import page_html
+
+        with translated():
+            return FramedPage(page_html(self.trace, selection).decode())
 
     def __repr__(self) -> str:
         return format_report(self.report).rstrip("\n")

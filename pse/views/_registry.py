@@ -47,7 +47,7 @@ class View:
     --------
     >>> from pse.views import VIEWS
     >>> sorted(VIEWS)[:3], VIEWS["gantt"].function
-    (['critical-path', 'event-time', 'event-total'], 'draw_gantt')
+    (['critical-path', 'event-total', 'gantt'], 'draw_gantt')
     """
 
     description: str
@@ -63,13 +63,12 @@ VIEWS = {
     ),
     "memory": View("memory of the arena and of each thread over time", "charts._memory", "draw_memory"),
     "load": View("CPU load of each module call, and of modules", "charts._load", "draw_load"),
-    "module-time": View(
-        "run time of modules, a bar per processor", "charts._module_bars", "draw_module_time"
+    "time": View(
+        "where the time of each processor or rank went: all of it is 100 %",
+        "charts._time_shares",
+        "draw_time",
     ),
     "module-total": View("run time of modules on all ranks", "charts._module_bars", "draw_module_total"),
-    "event-time": View(
-        "waits, hand-overs, engine: a bar per processor", "charts._event_bars", "draw_event_time"
-    ),
     "messages": View("bytes and messages from rank to rank", "charts._messages", "draw_messages"),
     "message-statistics": View(
         "bytes, messages, rates and durations between machines, nodes or ranks",

@@ -67,6 +67,7 @@ CELLS = [
     INTERRUPTED,
     f"%%coven\n{SQUARES.replace('thread_A print(x)', 'thread_A square(1, 0, 0.0) -> unused')}",
     "mine.cube",
+    "mine.page()",
 ]
 
 
@@ -102,8 +103,14 @@ def failed(cell):
 
 @pytest.mark.mpi
 def test_a_cube_is_shown_as_its_page(shown):
-    assert html(shown[-1]).startswith("<iframe srcdoc="), texts(shown[-1])
-    assert re.search(r"^Cube\('.*', \d+ metrics of \d+ call paths on 1 location\)$", texts(shown[-1]))
+    assert html(shown[-2]).startswith("<iframe srcdoc="), texts(shown[-2])
+    assert re.search(r"^Cube\('.*', \d+ metrics of \d+ call paths on 1 location\)$", texts(shown[-2]))
+
+
+@pytest.mark.mpi
+def test_the_page_of_a_trace_is_shown_in_a_frame(shown):
+    assert html(shown[-1]).startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+    assert "id=&quot;tabs&quot;" in html(shown[-1])
 
 
 @pytest.mark.mpi

@@ -1,6 +1,11 @@
 """``pse graph`` as a user calls it."""
 
+import re
+
 import pytest
+
+from pse import trace
+from pse.text import size_text, time_text
 
 PROGRAM = """coven 1
 param i64 N = 64
@@ -13,6 +18,23 @@ program demo {
   thread_A gather(cols) -> turned @ root
   thread_A save("out.npy", turned)
 }
+"""
+
+SUM = """coven 1
+import "work.py" { make, total }
+program sum {
+  thread_A make() -> values
+  thread_B total(values) -> result
+  thread_A print(result)
+}
+"""
+WORK = """import numpy as np
+#@ coven module make(out f64 values[4096])
+def make(values):
+    values[:] = 1.0
+#@ coven module total(in f64 values[4096], out f64 result)
+def total(values):
+    return float(values.sum())
 """
 
 
@@ -87,3 +109,25 @@ def test_a_wrong_program_gives_its_diagnostics(pse, demo):
     assert done.code == 1
     assert "demo.coven:7:20" in done.err
     assert not (demo / "g.svg").exists()
+
+
+@pytest.mark.mpi
+def test_a_trace_puts_times_and_bytes_into_the_graph(pse, tmp_path):
+    """Of each format; the numbers are those of the trace's summary."""
+    (tmp_path / "sum.coven").write_text(SUM)
+    (tmp_path / "work.py").write_text(WORK)
+    done = pse("run", "sum.coven", "-p", 1, "--trace", "run", cwd=tmp_path)
+    assert done.code == 0, done.err
+    summary = trace.summarize(trace.open(tmp_path / "run"))
+    label = {row.label: time_text(row.total) for row in summary.calls}
+    done = pse("graph", "sum.coven", "--trace", "run", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    for name, time in label.items():
+        assert re.search(rf'label="{name}\\n[^"]*{re.escape(time)} · \d+ % · 1 call"', done.out)
+    sent = sum(row.sent_descriptor + row.sent_copied + row.sent_remote for row in summary.traffic)
+    assert f"· {size_text(sent)}" in done.out
+    assert pse("graph", "sum.coven", "--trace", "run", "-o", "g.svg", cwd=tmp_path).code == 0
+    assert f"{label['total']} ·" in (tmp_path / "g.svg").read_text()
+    (tmp_path / "sum.coven").write_text(SUM + "\n")
+    done = pse("graph", "sum.coven", "--trace", "run", cwd=tmp_path)
+    assert (done.code, "not a trace of this text" in done.err) == (2, True)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from pse import trace
+from pse.analysis import wait_ends
 from pse.cli import main
 from pse.trace import NONE, EventType, MessageFlag, TextKind, ValueKind, pair
 from pse.trace.interchange import export_chrome
@@ -249,3 +250,23 @@ def test_a_directory_without_a_trace_is_refused(tmp_path, pse):
     done = pse("export", tmp_path, "--to", "chrome", "-o", tmp_path / "out.json")
     assert done.exit_code == 2
     assert "is not a trace" in done.stderr
+
+
+def test_waits_have_flows_from_what_ended_them(small_trace, tmp_path):
+    """Both ends lie in slices of their threads, the arrow leads from who ended the wait to who waited."""
+    opened = trace.open(small_trace)
+    ends, texts = wait_ends(opened)
+    known = ends[ends["late"] != NONE]
+    assert len(known)
+    export_chrome(opened, tmp_path / "out.json", causes=(ends, texts))
+    found = json.loads((tmp_path / "out.json").read_text())["traceEvents"]
+    flows = defaultdict(dict)
+    for event in found:
+        if event.get("name") == "ends a wait":
+            flows[event["id"]][event["ph"]] = (event["tid"] - 1, round(1000 * event["ts"]))
+    assert sorted((one["s"], one["f"]) for one in flows.values()) == sorted(
+        ((int(end["late"]), int(end["time"])), (int(end["rank"]), int(end["until"]))) for end in known
+    )
+    told = {(event["tid"] - 1, event["name"]) for event in of(found, "X", cat="cause")}
+    first = known[0]
+    assert (int(first["late"]), f"{texts[first['how']]}: ends the wait of rank {first['rank']}") in told

@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 
 from pse import trace, views
 from pse.analysis import analyze, critical_path, tph_history, wait_chain
+from pse.errors import UsageError
 from pse.trace import NONE, EventType, MemoryFlag, MessageFlag, Selection, WaitReason, pair
 from pse.views.charts._load import loads
 from pse.views.core._colours import wait_text
@@ -19,19 +20,23 @@ from pse.views.core._time_breakdown import event_bars, module_bars
 ALL = Selection()
 PROGRAM = Path(__file__).parents[2] / "programs" / "fft2d.coven"
 CHARTS = (
-    "memory", "load", "module-time", "module-total", "event-time", "event-total", "messages", "critical-path",
+    "memory", "load", "time", "module-total", "event-total", "messages", "critical-path",
     "message-statistics",
 )  # fmt: skip
 
 
 def parts(figure, axes=0):
-    """Parts of stacked bars: by name and column their heights."""
+    """Parts of stacked bars: by name and row their lengths."""
     found = {}
     for one in figure.axes[axes].collections:
         if isinstance(one, PolyCollection) and one.get_gid():
             boxes = [path.get_extents() for path in one.get_paths()]
-            found[one.get_gid()] = {round((box.x0 + box.x1) / 2): round(box.height) for box in boxes}
+            found[one.get_gid()] = {round((box.y0 + box.y1) / 2): pytest.approx(box.width) for box in boxes}
     return found
+
+
+def names_of_rows(figure):
+    return [label.get_text() for label in figure.axes[0].get_yticklabels()]
 
 
 def totals(figure, axes=0):
@@ -44,19 +49,39 @@ def words(figure):
     return " ".join(text.get_text() for text in figure.findobj(match=lambda one: hasattr(one, "get_text")))
 
 
-def test_modules_of_a_processor_are_stacked(small_trace):
-    figure = views.draw(small_trace, "module-time")
-    assert parts(figure) == {"load": {0: 400_000}, "rows": {1: 560_000}, "save": {0: 50_000}}
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["root", "p0"]
-    assert figure.axes[0].get_ylabel() == "run time (µs)"
+def test_all_time_of_a_processor_is_its_bar(small_trace):
+    figure = views.draw(small_trace, "time")
+    root, worker = 1_000_000, 990_000  # Rank 2 recorded one event: it has no time.
+    assert parts(figure) == {
+        "load": {0: 100 * 400_000 / root},
+        "rows": {1: 100 * 560_000 / worker},
+        "save": {0: 100 * 50_000 / root},
+        "waiting for input": {1: 100 * 410_000 / worker},
+        "start and end": {0: 100 * 50_000 / root},
+        "rest of the engine": {0: 100 * 500_000 / root, 1: 100 * 20_000 / worker},
+    }
+    assert names_of_rows(figure) == ["root", "p0"]
+    assert "51 % of the time of all ranks is spent in modules" in words(figure)
+    assert "Busiest is p0: 57 % of its time, 1.11 times the share of all." in words(figure).replace("\n", " ")
+
+
+def test_bars_are_sorted_and_of_ranks(small_trace):
+    assert names_of_rows(views.draw(small_trace, "time", sort="busy")) == ["p0", "root"]
+    by_rank = views.draw(small_trace, "time", by="rank", sort="waiting")
+    assert names_of_rows(by_rank)[0] == "p0 · thread_B"
+    assert len(names_of_rows(by_rank)) == 3
+    with pytest.raises(UsageError, match="can't be sorted by 'bussy'") as caught:
+        views.draw(small_trace, "time", sort="bussy")
+    assert "did you mean `busy`" in (caught.value.help or "")
 
 
 def test_bars_have_their_module_s_colour(small_trace):
-    figure = views.draw(small_trace, "module-time")
+    figure = views.draw(small_trace, "time")
     colours = views.module_colours(small_trace)
-    assert figure.axes[0].collections
-    for one in figure.axes[0].collections:
-        assert to_hex(one.get_facecolor()[0]).upper() == colours[one.get_gid()].upper()
+    found = {one.get_gid(): to_hex(one.get_facecolor()[0]).upper() for one in figure.axes[0].collections}
+    assert {name: found[name] for name in colours if name in found} == {
+        name: colour.upper() for name, colour in colours.items()
+    }
 
 
 def test_modules_in_total_are_sorted_by_time(small_trace):
@@ -66,12 +91,6 @@ def test_modules_in_total_are_sorted_by_time(small_trace):
 
 
 def test_what_is_no_module_is_a_wait_or_the_engine(small_trace):
-    figure = views.draw(small_trace, "event-time")
-    assert parts(figure) == {
-        "waiting for input": {1: 410_000},
-        "start and end": {0: 50_000},
-        "rest of the engine": {0: 500_000, 1: 20_000},
-    }
     assert totals(views.draw(small_trace, "event-total")) == {
         "rest of the engine": 520_000, "waiting for input": 410_000, "start and end": 50_000,
     }  # fmt: skip
@@ -88,13 +107,13 @@ def test_modules_and_events_together_are_all_of_the_time(small_trace):
 
 def test_charts_obey_a_selection(small_trace):
     chosen = Selection(processors=frozenset({0}))
-    assert parts(views.draw(small_trace, "module-time", chosen)) == {"rows": {0: 560_000}}
+    assert parts(views.draw(small_trace, "time", chosen))["rows"] == {0: 100 * 560_000 / 990_000}
     assert totals(views.draw(small_trace, "module-total", Selection(end=0.0002))) == {"load": 100_000}
     assert [one.label for one in loads(small_trace, Selection(modules=frozenset({"load"})))] == [
         "lib.load (line 1) · thread_A"
     ]
     with pytest.raises(trace.TraceError, match="no module calls within the selection"):
-        views.draw(small_trace, "module-time", Selection(ranks=frozenset({2})))
+        views.draw(small_trace, "module-total", Selection(ranks=frozenset({2})))
 
 
 def test_hand_overs_and_memory_are_told_from_the_rest(write_trace, make):
@@ -348,8 +367,9 @@ def mpi_run(write_trace, make):
 def test_a_trace_of_mpi_shows_what_it_has(write_trace, make):
     opened = mpi_run(write_trace, make)
     assert squares(views.draw(opened, "messages"))["MPI: bytes"].filled(0).tolist() == [[0, 80], [0, 0]]
-    assert parts(views.draw(opened, "module-time")) == {"main": {0: 580}}
-    assert parts(views.draw(opened, "event-time")) == {"MPI: send": {0: 10}, "MPI: receive": {1: 360}}
+    assert parts(views.draw(opened, "time")) == {
+        "main": {0: 100 * 580 / 590}, "MPI: send": {0: 100 * 10 / 590}, "MPI: receive": {1: 100},
+    }  # fmt: skip
     for name, message in (("load", "CPU load is measured in module calls"), ("memory", "")):
         with pytest.raises(trace.TraceError, match="nothing to show") as caught:
             views.draw(opened, name)

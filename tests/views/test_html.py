@@ -474,7 +474,7 @@ def test_merged_blocks_say_so_and_keep_their_times(load: Callable[[Path], Page],
     assert "blocks drawn together" in told
     assert "site 1" in told
     assert "60 %" in page.find("#legend").text.replace("20 %", "60 %")
-    assert (tmp_path / "many.html").stat().st_size < 120_000
+    assert (tmp_path / "many.html").stat().st_size < 160_000
 
 
 def test_failures_open_calls_and_marks_show(load: Callable[[Path], Page], tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_tphs_are_named_with_those_around_them(tmp_path: Path) -> None:
     assert columns["tph"].tolist() == [3]
 
 
-def test_too_many_hand_overs_are_left_out_and_the_page_says_so(
+def test_too_many_messages_are_summed_up_and_the_page_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "t").mkdir()
@@ -207,16 +207,24 @@ def test_too_many_hand_overs_are_left_out_and_the_page_says_so(
                 time = 100 * number + 10 * rank
                 recorder.record_at(time, kind, tph=1, a=8, b=trace.pair(1 - rank, 0), c=number)
     opened = trace.open(tmp_path / "t")
-    monkeypatch.setattr("pse.views.page._data.MOST_MESSAGES", 5)
+    monkeypatch.setattr("pse.views.page._messages.MOST_MESSAGES", 5)
     write_html(opened, tmp_path / "all.html")
     head, columns = read(tmp_path / "all.html")
-    assert head["notes"][0].startswith("6 hand-overs are too many for one page")
-    assert len(columns["sent"]) == 0
+    assert head["notes"][0].startswith("6 messages are summed up in stretches of 126 ns")
+    assert head["messages"]["step"] == 126
+    assert columns["message_count"].tolist() == [2, 1, 1, 2]
+    assert columns["bytes"].tolist() == [16, 8, 8, 16]
+    assert of_both_signs(columns["message_lasted"]).tolist() == [20, 10, 10, 20]
     write_html(opened, tmp_path / "part.html", Selection(end=350e-9))
     head, columns = read(tmp_path / "part.html")
     assert of_both_signs(columns["sent"]).cumsum().tolist() == [0, 100, 200, 300]
     assert of_both_signs(columns["took"]).tolist() == [10] * 4
     assert columns["receiver"].tolist() == [1] * 4
+    monkeypatch.setattr("pse.views.page._messages.MOST_MATCHED", 5)
+    write_html(opened, tmp_path / "none.html")
+    head, columns = read(tmp_path / "none.html")
+    assert head["notes"][0].startswith("6 messages are too many for one page")
+    assert len(columns["sent"]) == 0
 
 
 def test_a_trace_without_any_block_is_a_page_all_the_same(tmp_path: Path) -> None:

@@ -96,6 +96,27 @@ def test_a_click_on_a_wait_tells_why_in_words_and_arrows(tmp_path, load) -> None
     assert run("return gantt.view.chain.links.length") == len(chain.links)
 
 
+def test_a_wait_that_never_ended_names_who_should_have_ended_it(small_trace, load, tmp_path) -> None:
+    write_html(small_trace, tmp_path / "view.html")
+    run = load(tmp_path / "view.html")
+    for rank in small_trace.ranks:
+        found = run(
+            "const { links } = gantt.chainAt(gantt.model.rows.findIndex((row) => row.rank === arguments[0]),"
+            " arguments[1]); return links.map(({ rank, ending }) => [rank, ending?.rank ?? null,"
+            " ending?.certain ?? null])",
+            rank,
+            small_trace.span - 1,
+        )
+        chain = wait_chain(small_trace, rank, small_trace.span - 1)
+        ends = [(link.rank, link.ended_by) for link in chain.links]
+        assert found == [[one, end and end.rank, end and end.certain] for one, end in ends]
+    assert [2, 0, False] in found
+    run("const row = gantt.model.rows[2]; gantt.timeline.select(gantt.model.base.from[row.lanes[0]])")
+    assert "it never ended; rank 0 should have ended it" in run(
+        "return document.getElementById('selected').innerText"
+    )
+
+
 def test_a_page_of_too_many_waits_says_that_it_has_no_causes(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(_causes, "MOST_WAITS", 3)
     write_synthetic(tmp_path / "trace", 300, 1)
@@ -109,9 +130,10 @@ def test_wait_states_are_those_of_the_analysis(tmp_path, load) -> None:
     write_html(opened, tmp_path / "view.html")
     found = load(tmp_path / "view.html")(
         "const { base, kinds, lanes, rows } = gantt.model; return lanes.flatMap((lane, number) =>"
-        " lane.state ? [...base.start.slice(base.from[number], base.from[number + 1])].map((begin, n) =>"
-        " [rows[lane.row].rank, kinds[base.kind[base.first[base.from[number] + n]]].label, begin,"
-        " base.end[base.from[number] + n]]) : [])"
+        " lane.layer !== 'states' ? [] : [...base.start.slice(base.from[number], base.from[number + 1])]"
+        ".map((begin, n) => [rows[lane.row].rank,"
+        " kinds[base.kind[base.first[base.from[number] + n]]].label, begin,"
+        " base.end[base.from[number] + n]]))"
     )
     expected = wait_states(opened)
     assert len(expected) == 2

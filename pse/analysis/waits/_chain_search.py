@@ -102,6 +102,29 @@ def wait_chain(trace: Trace, rank: int, time: int) -> WaitChain:
     return _Search(trace, time).chain(rank)
 
 
+def wait_suspects(trace: Trace) -> dict[int, int]:
+    """Name, for each rank whose last wait never ended, the rank that should have ended it.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+
+    Returns
+    -------
+    dict of int to int
+        Ranks by ranks that wait for them; those of which the trace says nothing are left out.
+
+    Examples
+    --------
+    >>> wait_suspects(trace)  # All waits of run1 ended.
+    {}
+    """
+    search = _Search(trace, trace.span)
+    ends = {rank: search.link(rank).ended_by for rank in trace.ranks}
+    return {rank: end.rank for rank, end in ends.items() if end is not None and not end.certain}
+
+
 class _Search:
     """Finds for one rank after the other what it did at a moment, and for whom it waited."""
 
@@ -120,14 +143,15 @@ class _Search:
         until: int | None = None
         while rank not in asked and len(links) < LONGEST:
             asked.add(rank)
-            links.append(self._link(rank, until))
+            links.append(self.link(rank, until))
             after = links[-1].ended_by
             if after is None or (after.certain and after.time <= self._time):
                 return WaitChain(self._time, tuple(links))
             rank, until = after.rank, after.time if after.certain else None
         return WaitChain(self._time, tuple(links), circle=rank in asked)
 
-    def _link(self, rank: int, until: int | None) -> Link:
+    def link(self, rank: int, until: int | None = None) -> Link:
+        """What a rank did at the moment."""
         name = self._names.spoken_rank(rank)
         if rank not in self._trace.ranks:
             return Link(rank, name, "lost")

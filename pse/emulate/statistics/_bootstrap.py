@@ -69,7 +69,25 @@ def launch_interval(
 
 
 def student_quantile(probability: float, freedom: int) -> float:
-    """Give a quantile of Student's distribution, to 2 % from 4 degrees of freedom on (Cornish, Fisher)."""
+    """Give a quantile of Student's distribution, to 2 % from 4 degrees of freedom on (Cornish, Fisher).
+
+    Parameters
+    ----------
+    probability : float
+        Between 0 and 1.
+    freedom : int
+        Degrees of freedom.
+
+    Returns
+    -------
+    float
+        The quantile.
+
+    Examples
+    --------
+    >>> round(student_quantile(0.975, 9), 2)
+    2.26
+    """
     z = _NORMAL.inv_cdf(probability)
     terms = (
         z,

@@ -2,8 +2,9 @@
 
 Processes are the program's processors (hosts, where there are no definitions), threads its ranks.  Module
 calls, waits and routines are slices, hand-overs of tags, messages among partitions and of MPI are flows
-between them, queue depths, memory and counters are counters, TPHs and collective operations among partitions
-are async slices.  Times are microseconds, with nanoseconds as decimals.
+between them, as is what ended waits if that is given, queue depths, memory and counters are counters, TPHs
+and collective operations among partitions are async slices.  Times are microseconds, with nanoseconds as
+decimals.
 
 It is written event by event, so a trace of any size fits through.  Both ends of a flow know its name by
 themselves: a hand-over has a sequence number, and MPI's messages of one kind between two ranks are counted.
@@ -16,13 +17,15 @@ import gzip
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
+
 from pse import __version__
 from pse.trace.format._events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind
-from pse.trace.format._field_values import high32, low32, value_of
+from pse.trace.format._field_values import Array, high32, low32, value_of
 from pse.trace.interchange._event_streams import Stream, streams
 from pse.trace.interchange._output import new_file
 from pse.trace.interchange._progress import Progress
@@ -38,7 +41,11 @@ INSTANT = 0.001  # µs that a hand-over or message lasts: flows begin and end at
 
 
 def export_chrome(
-    trace: Trace, out: Path, selection: Selection | None = None, progress: Progress | None = None
+    trace: Trace,
+    out: Path,
+    selection: Selection | None = None,
+    progress: Progress | None = None,
+    causes: tuple[Array, Sequence[str]] | None = None,
 ) -> list[str]:
     """Write a trace as JSON for Perfetto and Chrome.
 
@@ -52,6 +59,9 @@ def export_chrome(
         What to leave in.
     progress : Progress, optional
         Is told how many events are done.
+    causes : tuple of array and sequence of str, optional
+        How waits ended, as `pse.analysis.wait_ends` tells it: each becomes a flow from the rank that ended
+        the wait to the wait.
 
     Returns
     -------
@@ -79,8 +89,26 @@ def export_chrome(
         for writer in writers:
             for events in writer.events(told):
                 file.writelines(f",\n{_text(event)}" for event in events)
+        if causes is not None:
+            file.writelines(f",\n{_text(event)}" for event in _causes(trace, writers, selection, *causes))
         file.write("\n]}\n")
     return [note for writer in writers for note in writer.notes()]
+
+
+def _causes(
+    trace: Trace, writers: Sequence[_Rank], selection: Selection | None, ends: Array, texts: Sequence[str]
+) -> Iterator[Json]:
+    """Flows from what ended waits to these, between ranks that are written, in the window."""
+    known = {writer.rank: writer for writer in writers}
+    window = (selection or Selection()).window(trace)
+    ends = ends[window.overlaps(ends["begin"], ends["until"]) & window.overlaps(ends["time"], ends["time"])]
+    for number, end in enumerate(
+        ends[np.isin(ends["late"], list(known)) & np.isin(ends["rank"], list(known))]
+    ):
+        rank, late = int(end["rank"]), int(end["late"])
+        key, did = f"cause {number}", f"{texts[end['how']]}: ends the wait of rank {rank}"
+        yield from known[late].cause("s", int(end["time"]) / 1000, did, key)
+        yield from known[rank].cause("f", int(end["until"]) / 1000, f"awake after rank {late}", key)
 
 
 def _open(path: Path, compressed: bool) -> IO[str]:
@@ -148,6 +176,16 @@ class _Rank:
             E.MARKER: self._marker,
             E.PHASE: self._phase,
         }
+
+    @property
+    def rank(self) -> int:
+        """Rank of the job."""
+        return self._rank
+
+    def cause(self, phase: str, now: float, name: str, key: str) -> Iterable[Json]:
+        """One end of an arrow from what ended a wait to that."""
+        slice_ = self._json("X", now, dur=INSTANT, name=name, cat="cause", args={})
+        return (slice_, self._flow(phase, now, "ends a wait", key))
 
     def metadata(self) -> Iterator[Json]:
         """Names and the order of processes and threads."""

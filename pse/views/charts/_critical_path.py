@@ -16,7 +16,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from pse.analysis import CriticalPath, StepKind, critical_path
+from pse.analysis import CriticalPath, PathShare, StepKind, critical_path
+from pse.text import share_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
 from pse.trace.query import Names
@@ -107,7 +108,7 @@ def draw_critical_path(
     high = max(0.6, min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown))))
     high = height_of_rows(high, height, foot)
     total = HEAD + high + foot
-    figure = new_figure(trace, "critical path", width=width, height=total, selection=selection)
+    figure = new_figure(trace, _title(counted), width=width, height=total, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 0.1, bottom=foot)
     _draw(axes, drawn, steps, shown, high)
     time_axis(axes, begin, end)
@@ -115,6 +116,14 @@ def draw_critical_path(
     _bars(figure, counted, pieces, top=total - foot + 0.75 + legend, below=below)
     caption(figure, lines)
     return figure
+
+
+def _title(counted: Sequence[PathShare]) -> str:
+    """Say what the path is made of most."""
+    whole = sum(share.time for share in counted)
+    most = max(counted, key=lambda share: share.time)
+    part = share_text(most.time / max(1, whole))
+    return f"{part} of the critical path is {legend_name(most.name)}"
 
 
 def _selected(trace: Trace, selection: Selection, steps: Array) -> Array:

@@ -141,7 +141,7 @@ def draw_load(
     legend = legend_height([str(handle.get_label()) for handle in handles], width - 2 * MARGIN)
     foot = 0.66 + legend + 0.15 * (len(lines) + 1)
     high = height_of_rows(PITCH * len(shown) + 0.15, height, foot)
-    title = "CPU load of module calls"
+    title = _title(shown)
     figure = new_figure(trace, title, width=width, height=HEAD + high + foot, selection=selection)
     axes = add_axes(figure, left=left, top=HEAD, right=MARGIN + 1.75, bottom=foot)
     _frame(axes, shown, [row_name(one.label, BODY, width) for one in shown])
@@ -152,6 +152,13 @@ def draw_load(
     legend_below(figure, handles, top=foot - 0.55, width=width - 2 * MARGIN)
     caption(figure, lines)
     return figure
+
+
+def _title(shown: Sequence[Load]) -> str:
+    """Say how much of their time calls compute."""
+    whole = sum(float(one.times.sum()) for one in shown)
+    computing = sum(one.mean * float(one.times.sum()) for one in shown)
+    return f"Module calls compute in {share_text(computing / whole)} of their time"
 
 
 def _frame(axes: Axes, shown: Sequence[Load], names: Sequence[str]) -> None:

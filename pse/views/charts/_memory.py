@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -50,6 +51,9 @@ TALLEST = 9.0
 """Height of all rows together, inches."""
 HEIGHTS = 48
 """Threads up to which heights show memory; of more, shades do."""
+SPAN = 1000.0
+"""Ratio between the ends of the scale of shades, at most."""
+COLOURS, EMPTY = "viridis_r", "#F2F2F2"
 FILL, EDGE = "#9CC9E8", "#0072B2"
 
 
@@ -78,7 +82,7 @@ def draw_memory(
     high = min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown)))
     high = height_of_rows(high, height, room + foot)
     total = HEAD + room + high + foot
-    figure = new_figure(trace, "memory for arrays over time", width=width, height=total, selection=selection)
+    figure = new_figure(trace, _title(arenas), width=width, height=total, selection=selection)
     box = {"left": left, "right": MARGIN + 0.75}
     for place, (host, values) in enumerate(arenas):
         top = HEAD + 0.25 + place * ARENA
@@ -89,6 +93,11 @@ def draw_memory(
     time_axis(axes, begin, end)
     caption(figure, lines)
     return figure
+
+
+def _title(arenas: Sequence[tuple[str, Array]]) -> str:
+    host, values = max(arenas, key=lambda item: float(item[1].max(initial=0)))
+    return f"The arena{f' of {host}' if len(arenas) > 1 else ''} holds at most {_size(values.max(initial=0))}"
 
 
 def _arenas(trace: Trace, changes: Array, hosts: set[str], edges: Array) -> list[tuple[str, Array]]:
@@ -169,14 +178,20 @@ def _heights(axes: Axes, held: Sequence[Array], edges: Array, most: float) -> No
 
 
 def _shades(figure: Figure, axes: Axes, held: Sequence[Array], edges: Array, most: float) -> None:
+    values = np.stack(held)
+    shown = np.ma.masked_less_equal(values, 0)  # Logarithmic: a row with little is seen beside one with much.
+    least = max(most / SPAN, float(shown.min()) if shown.count() else 1.0)
+    low = min(least, most / 2)
     image = axes.imshow(
-        np.stack(held), cmap="Blues", vmin=0, vmax=most, aspect="auto", interpolation="nearest",
+        shown, cmap=COLOURS, norm=LogNorm(low, most), aspect="auto", interpolation="nearest",
         extent=(edges[0], edges[-1], len(held) - 0.5, -0.5),
     )  # fmt: skip
+    axes.set_facecolor(EMPTY)
     box, width = axes.get_position(), figure.get_size_inches()[0]
     own = figure.add_axes((box.x1 + 0.12 / width, box.y0, 0.12 / width, box.height))
     bar = figure.colorbar(image, cax=own)
-    bar.set_ticks([0, most / 2, most])
+    bar.set_ticks([low, (low * most) ** 0.5, most])
+    own.minorticks_off()
     own.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     own.tick_params(labelsize=SMALL, length=2, labelfontfamily=FONT)
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from pse.analysis import MessageStatistics, message_statistics
-from pse.text import count_text
+from pse.text import count_text, size_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array
 from pse.views.charts._messages import MOST_CELLS, Labels, Square, draw_squares, trace_head
@@ -43,7 +43,11 @@ def draw_message_statistics(
         if not np.isnan(found.matrix(kind, column)).all()
     ]
     texts = Labels(cell_names(found.names, step), _notes(found, step))
-    head = trace_head(trace, f"messages between {found.by}s", selection)
+    moved, sent = (
+        sum(int(table[name].sum()) for table in found.tables.values()) for name in ("bytes", "messages")
+    )
+    title = f"{size_text(moved)} in {count_text(sent, 'message')} between {found.by}s"
+    head = trace_head(trace, title, selection)
     return draw_squares(head, squares, texts, width=width, height=height)
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from pse.analysis import message_tables
-from pse.text import size_text, time_text
+from pse.text import count_text, size_text, time_text
 from pse.trace import Selection, Trace
 from pse.trace.format import Array, TraceError
 from pse.views.charts._bars import round_steps
@@ -118,7 +118,9 @@ def draw_messages(
         for what, values in (("bytes", matrix.bytes), ("messages", matrix.count))
     ]
     labels = Labels(_labels(shown, step), _notes(len(shown), step))
-    head = trace_head(trace, "bytes and messages between ranks", selection)
+    sent, moved = (sum(float(getattr(one, name).sum()) for one in matrices) for name in ("count", "bytes"))
+    title = f"Ranks send each other {size_text(moved)} in {count_text(int(sent), 'message')}"
+    head = trace_head(trace, title, selection)
     return draw_squares(head, squares, labels, width=width, height=height)
 
 

@@ -1,4 +1,4 @@
-"""Bar charts of module run time: for each processor, and in total."""
+"""The bar chart of module run time, of all ranks together."""
 
 from __future__ import annotations
 
@@ -6,20 +6,8 @@ from matplotlib.figure import Figure
 
 from pse.trace import Selection, Trace
 from pse.trace.format import TraceError
-from pse.views.charts._bars import draw_by_processor, draw_totals
+from pse.views.charts._bars import draw_totals, totals_title
 from pse.views.core._time_breakdown import Bars, module_bars
-
-
-def draw_module_time(
-    trace: Trace, selection: Selection, *, width: float | None = None, height: float | None = None
-) -> Figure:
-    """Draw for each processor how long its threads were in which module."""
-    bars = _bars(trace, selection)
-    return draw_by_processor(
-        trace, selection, bars, title=f"{_what(bars)}, by {bars.row}", label="run time",
-        notes="" if bars.mpi else "Run time is summed up over all threads of a processor.",
-        width=width, height=height,
-    )  # fmt: skip
 
 
 def draw_module_total(
@@ -28,7 +16,7 @@ def draw_module_total(
     """Draw how long all ranks together were in which module."""
     bars = _bars(trace, selection)
     return draw_totals(
-        trace, selection, bars, title=f"{_what(bars)}, of all ranks together", label="run time, all ranks",
+        trace, selection, bars, title=totals_title(bars, _what(bars)), label="run time, all ranks",
         notes="At each bar: time, share of the time of all, number of calls.", width=width, height=height,
     )  # fmt: skip
 
@@ -42,6 +30,6 @@ def _bars(trace: Trace, selection: Selection) -> Bars:
     if not bars.shown():
         raise TraceError(
             "nothing to show: the trace has no module calls within the selection",
-            help="the views event-time and event-total show the time in MPI",
+            help="the view event-total shows the time in MPI",
         )
     return bars

@@ -24,7 +24,7 @@ from pse.views.core._colours import (
     wait_colours,
     wait_text,
 )
-from pse.views.core._rows import Row, rows
+from pse.views.core._rows import rows
 
 HAND_OVER = (
     *(EventType.SEND, EventType.RECEIVE, EventType.PARTITION_SEND, EventType.PARTITION_RECEIVE),
@@ -101,9 +101,9 @@ class Bars:
         return [share for share in self.shares if share.total > 0]
 
 
-def module_bars(trace: Trace, selection: Selection) -> Bars:
-    """Time in each module, by processor; without module calls, in each region that isn't MPI's."""
-    groups, place = _places(trace, selection)
+def module_bars(trace: Trace, selection: Selection, by: str = "processor") -> Bars:
+    """Time in each module, by processor or rank; without module calls, in each region that isn't MPI's."""
+    groups, place = _places(trace, selection, by)
     calls = selection.of(trace, trace.module_calls())
     if not len(calls):
         return Bars(groups, list(_regions(trace, selection, groups, place)), mpi=True)
@@ -135,9 +135,9 @@ def _regions(trace: Trace, selection: Selection, groups: list[str], place: Array
             yield Share(name, styles[name], sums[:, number], int(counts[number]))
 
 
-def event_bars(trace: Trace, selection: Selection) -> Bars:
-    """Time that isn't in modules, by processor and kind; without them, in MPI by family of routines."""
-    groups, place = _places(trace, selection)
+def event_bars(trace: Trace, selection: Selection, by: str = "processor") -> Bars:
+    """Time outside of modules, by kind and processor or rank; without them, in MPI by family of routines."""
+    groups, place = _places(trace, selection, by)
     shown = selection.ranks_of(trace)
     waits = selection.of(trace, trace.waits())
     engine = list(_engine(trace, selection, shown, groups, place)) if _has_engine(trace) else []
@@ -220,19 +220,14 @@ def _families(trace: Trace, selection: Selection, groups: list[str], place: Arra
         yield Share(f"MPI: {family}", style, sums, int(members.sum()))
 
 
-def _places(trace: Trace, selection: Selection) -> tuple[list[str], Array]:
-    """Names of the groups in order, and for each rank its group's index."""
+def _places(trace: Trace, selection: Selection, by: str) -> tuple[list[str], Array]:
+    """Names of the processors or ranks in order, and for each rank the index of its."""
     shown = rows(trace, selection)
-    groups = list(dict.fromkeys(map(_group, shown)))
-    index = {group: number for number, group in enumerate(groups)}
+    names = [row.label if by == "rank" else row.group or row.label for row in shown]
+    groups = list(dict.fromkeys(names))
     place = np.zeros(max(trace.ranks) + 1, "<i8")
-    for row in shown:
-        place[row.rank] = index[_group(row)]
+    place[[row.rank for row in shown]] = [groups.index(name) for name in names]
     return groups, place
-
-
-def _group(row: Row) -> str:
-    return row.group or row.label
 
 
 def _exclusive(calls: Array) -> Array:

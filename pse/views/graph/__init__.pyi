@@ -4,3 +4,7 @@ from ._export import (
     choose_graph_format as choose_graph_format,
     export_graph as export_graph,
 )
+from ._measured import (
+    Measured as Measured,
+    measured_graph as measured_graph,
+)

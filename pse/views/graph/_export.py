@@ -13,6 +13,7 @@ from pse.errors import UsageError
 from pse.program import ProgramGraph
 from pse.text import ending_text
 from pse.views.graph._markup import dot, mermaid
+from pse.views.graph._measured import Measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +74,7 @@ def choose_graph_format(output: str | None, asked: str | None) -> str:
     return asked or meant or "dot"
 
 
-def export_graph(graph: ProgramGraph, form: str) -> bytes:
+def export_graph(graph: ProgramGraph, form: str, measured: Measured | None = None) -> bytes:
     """Write a program graph in one of `FORMATS`; the same program gives the same bytes.
 
     Parameters
@@ -82,6 +83,8 @@ def export_graph(graph: ProgramGraph, form: str) -> bytes:
         From `build_graph`.
     form : str
         One of `FORMATS`.
+    measured : Measured, optional
+        What a run's trace says of its calls and tags.
 
     Returns
     -------
@@ -99,12 +102,13 @@ def export_graph(graph: ProgramGraph, form: str) -> bytes:
     >>> export_graph(build_graph(program), "dot").decode().splitlines()[0]
     'digraph "heat" {'
     """
+    measured = measured or Measured()
     if form == "dot":
-        return dot(graph).encode()
-    return mermaid(graph).encode() if form == "mermaid" else _picture(graph, form)
+        return dot(graph, measured).encode()
+    return mermaid(graph, measured).encode() if form == "mermaid" else _picture(graph, form, measured)
 
 
-def _picture(graph: ProgramGraph, form: str) -> bytes:
+def _picture(graph: ProgramGraph, form: str, measured: Measured) -> bytes:
     calls = len(graph.walk.sites)
     if calls > MOST_CALLS:
         raise UsageError(
@@ -120,7 +124,7 @@ def _picture(graph: ProgramGraph, form: str) -> bytes:
             help="install it with: pip install 'pse[views]'; or write the graph as text: --format dot or"
             " --format mermaid",
         ) from error
-    return _rendered(Painter(compose(graph)).run(), form)
+    return _rendered(Painter(compose(graph, measured)).run(), form)
 
 
 def _rendered(figure: Figure, form: str) -> bytes:

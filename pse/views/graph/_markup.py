@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pse.language.check import CallSite, For, If, Parallel
 from pse.program import Mark, ProgramGraph, Role, display_name, display_names, graph_node, heading_text
 from pse.views.core._palette import GREY, colour, darker, ink
+from pse.views.graph._measured import Measured
 
 
 class Piece(NamedTuple):
@@ -24,7 +25,7 @@ class Piece(NamedTuple):
     parallel: bool = False
 
 
-def dot(graph: ProgramGraph) -> str:
+def dot(graph: ProgramGraph, measured: Measured) -> str:
     """Write a graph in graphviz's language."""
     lines = [f"digraph {_quoted(graph.name)} {{", "  rankdir=TB", "  compound=true"]
     lines += [
@@ -32,29 +33,29 @@ def dot(graph: ProgramGraph) -> str:
         '  edge [fontname="Helvetica"]',
     ]
     depth = 1
-    for piece in (*pieces(graph), *_legend(graph)):
+    for piece in (*pieces(graph, measured), *_legend(graph)):
         depth -= piece.kind == "close"
         lines += ["  " * depth + line for line in _dot_lines(piece)]
         depth += piece.kind == "open"
-    lines += [f"  {line}" for line in _dot_edges(graph)]
+    lines += [f"  {line}" for line in _dot_edges(graph, measured)]
     return "\n".join([*lines, "}", ""])
 
 
-def mermaid(graph: ProgramGraph) -> str:
+def mermaid(graph: ProgramGraph, measured: Measured) -> str:
     """Write a graph as a mermaid flowchart."""
     lines, depth = ["flowchart TB"], 1
-    for piece in (*pieces(graph), *_legend(graph)):
+    for piece in (*pieces(graph, measured), *_legend(graph)):
         depth -= piece.kind == "close"
         lines.append("  " * depth + _mermaid_line(piece))
         depth += piece.kind == "open"
-    lines += [f"  {line}" for line in _mermaid_edges(graph)]
+    lines += [f"  {line}" for line in _mermaid_edges(graph, measured)]
     for thread, _ in enumerate(graph.placement.keys):
         fill = colour(thread)
         lines.append(f"  classDef t{thread} fill:{fill},stroke:{darker(fill)},color:{ink(fill)}")
     return "\n".join([*lines, f"  classDef control fill:#FFFFFF,stroke:{GREY},color:#000000", ""])
 
 
-def pieces(graph: ProgramGraph) -> Iterator[Piece]:
+def pieces(graph: ProgramGraph, measured: Measured) -> Iterator[Piece]:
     """Give the boxes and nodes in the order of the program, boxes without any call left out."""
     walked = graph.walk
     calls = [step.id for step in walked.steps if isinstance(step.statement, CallSite)]
@@ -65,7 +66,7 @@ def pieces(graph: ProgramGraph) -> Iterator[Piece]:
             if event.id in drawn:
                 yield from _box(graph, event.id, event.mark is Mark.STEP_ENTER)
             elif event.mark is Mark.STEP_ENTER and event.id in calls:
-                yield _node(graph, event.id)
+                yield _node(graph, event.id, measured)
         elif event.id in holding and walked.blocks[event.id].role in (Role.THEN, Role.OTHERWISE):
             yield from _branch(graph, event.id, event.mark is Mark.BLOCK_ENTER)
 
@@ -94,12 +95,13 @@ def _branch(graph: ProgramGraph, block: int, opens: bool) -> Iterator[Piece]:
     yield Piece("open", f"block{block}", tuple(lines)) if opens else Piece("close")
 
 
-def _node(graph: ProgramGraph, step: int) -> Piece:
+def _node(graph: ProgramGraph, step: int, measured: Measured) -> Piece:
     site = graph.walk.steps[step].statement
     assert isinstance(site, CallSite)
     data = graph.nx.nodes[site.id]
     lines = [site.label, f"{data['thread']} · line {graph.walk.line(site)}"]
     lines += [f"frees {display_names(data['frees'], graph.tags)}"] if data["frees"] else []
+    lines += filter(None, [measured.calls.get(site.id)])
     return Piece("node", f"n{site.id}", tuple(lines), graph.placement.keys.index(data["key"]))
 
 
@@ -110,7 +112,7 @@ def _legend(graph: ProgramGraph) -> Iterator[Piece]:
     yield Piece("close")
 
 
-def _edges(graph: ProgramGraph) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+def _edges(graph: ProgramGraph, measured: Measured) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Give source, target, label and attributes of each edge."""
     for source, target, data in graph.nx.edges(data=True):
         name, before = display_name(data["tag"], graph.tags), display_name(data["source_tag"], graph.tags)
@@ -118,6 +120,8 @@ def _edges(graph: ProgramGraph) -> Iterator[tuple[str, str, str, dict[str, Any]]
         scalar = "[" not in data["type"] and data["distribution"] in ("@ replicated", "@ root")
         label += "" if scalar else f" {data['distribution']}"
         label += " (in place)" if data["inout"] else ""
+        moved = measured.tags.get((source, before))
+        label += f" · {moved}" if moved else ""
         end = f"n{target}" if isinstance(target, int) else f"c{graph.nx.nodes[target]['step']}"
         yield f"n{source}", end, label, data
 
@@ -133,8 +137,8 @@ def _dot_lines(piece: Piece) -> list[str]:
     return [f'{piece.name} [label={label}, fillcolor="{fill}", fontcolor="{ink(fill)}"]']
 
 
-def _dot_edges(graph: ProgramGraph) -> Iterator[str]:
-    for source, end, label, data in _edges(graph):
+def _dot_edges(graph: ProgramGraph, measured: Measured) -> Iterator[str]:
+    for source, end, label, data in _edges(graph, measured):
         place = graph.placement.keys.index(graph.nx.nodes[int(source[1:])]["key"])
         style = ["style=dashed", "constraint=false"] if data["loop"] is not None else []
         style += ["penwidth=2"] if data["crosses"] else []
@@ -152,8 +156,8 @@ def _mermaid_line(piece: Piece) -> str:
     return f"{piece.name}({label}):::{'control' if piece.thread is None else f't{piece.thread}'}"
 
 
-def _mermaid_edges(graph: ProgramGraph) -> Iterator[str]:
-    for source, end, label, data in _edges(graph):
+def _mermaid_edges(graph: ProgramGraph, measured: Measured) -> Iterator[str]:
+    for source, end, label, data in _edges(graph, measured):
         arrow = "-.->" if data["loop"] is not None else "==>" if data["crosses"] else "-->"
         yield f'{source} {arrow}|"{_escaped(label)}"| {end}'
 

@@ -31,6 +31,7 @@ from pse.program import (
     read_names,
     tag_text,
 )
+from pse.views.graph._measured import Measured
 
 WIDEST_LAYER = 4
 """Most calls and boxes side by side; more go into a further layer."""
@@ -113,9 +114,9 @@ def calls(root: Box) -> Iterator[Call]:
             yield from (item for item in layer if isinstance(item, Call))
 
 
-def compose(graph: ProgramGraph) -> Scene:
-    """Turn a program graph into the elements of its picture."""
-    composer = _Composer(graph)
+def compose(graph: ProgramGraph, measured: Measured | None = None) -> Scene:
+    """Turn a program graph, and what a run says of it, into the elements of its picture."""
+    composer = _Composer(graph, measured or Measured())
     root = composer.program()
     ways = tuple(composer.ways())
     threads = tuple(_thread_text(region, label) for region, label in graph.placement.keys)
@@ -129,7 +130,8 @@ def _thread_text(region: str, label: str) -> str:
 class _Composer:
     """The scene under construction."""
 
-    def __init__(self, graph: ProgramGraph) -> None:
+    def __init__(self, graph: ProgramGraph, measured: Measured) -> None:
+        self.measured = measured
         self.graph, self.walk, self.tags = graph, graph.walk, graph.tags
         self.place = {key: number for number, key in enumerate(graph.placement.keys)}
         self.ends: dict[int | str, Element] = {}  # where the edges of a node of the graph end
@@ -280,6 +282,7 @@ class _Composer:
         thread = self.place[data["key"]]
         lines = [site.label, f"{data['thread']} · line {self.graph.walk.line(site)}"]
         lines += [f"frees {display_names(data['frees'], self.tags)}"] if data["frees"] else []
+        lines += filter(None, [self.measured.calls.get(site.id)])
         call = Call(Element("call", tuple(lines), thread, box, layer))
         self.ends[site.id] = call.node
         for tag, text in self._definitions(site):
@@ -305,6 +308,8 @@ class _Composer:
     def _label(self, site: CallSite, tag: str, text: str) -> str:
         """Add the names that a definition gets by swaps."""
         others = sorted(self.renamed.get((site.id, tag), ()))
+        moved = self.measured.tags.get((site.id, display_name(tag, self.tags)))
+        text += f" · {moved}" if moved else ""
         return f"{text} ⇄ {', '.join(others)}" if others else text
 
     # ------------------------------------------------------------ ways

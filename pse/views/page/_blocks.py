@@ -55,8 +55,8 @@ class Lane:
         Index of its row.
     nested : bool
         Whether it lies below another lane of its row.
-    state : bool
-        Whether its blocks are wait states of MPI.
+    layer : str
+        ``states``: wait states of MPI; "": calls, waits, routines.
     entries : array of `BLOCK_DTYPE`
         Blocks, and merged ones (without TPH, peer, partition).
     extra : array of int, shape (entries,)
@@ -65,17 +65,20 @@ class Lane:
         The pieces: what they are, how long together, how many.
     bin : int
         Blocks shorter than this may be merged, ns; 0: none is.
+    run : int
+        0: of the run that is shown; 1: of the one that it is compared with.
     """
 
     row: int
     nested: bool
-    state: bool
+    layer: str
     entries: Array
     extra: Array
     kind: Array
     time: Array
     count: Array
     bin: int
+    run: int = 0
 
     @property
     def blocks(self) -> int:
@@ -101,12 +104,26 @@ def lanes(
         for blocks in (work, routines):
             causes.fill(row.rank, blocks)
         found = [*_by_depth(work), *_by_depth(routines)]
-        blocks_of_calls = len(found)
-        found += _by_depth(_states(trace, selection, kinds, causes, row.rank))
+        found = found or [np.empty(0, BLOCK_DTYPE)]
+        layers = [""] * len(found)
+        found += (deep := _by_depth(_states(trace, selection, kinds, causes, row.rank)))
+        layers += ["states"] * len(deep)
         total = sum(map(len, found))
-        for depth, blocks in enumerate(found or [np.empty(0, BLOCK_DTYPE)]):
-            state = 0 < blocks_of_calls <= depth
-            yield _lane(index, depth > 0, state, blocks, max(100, room * len(blocks) // max(1, total)))
+        for depth, (layer, blocks) in enumerate(zip(layers, found, strict=True)):
+            yield _lane(index, depth > 0, layer, blocks, max(100, room * len(blocks) // max(1, total)))
+
+
+def main_lanes(
+    trace: Trace, selection: Selection, rows: Sequence[Row], kinds: Kinds, limit: int
+) -> Iterator[Lane]:
+    """Give the lane of each row that isn't nested, of about `limit` entries in all."""
+    for index, row in enumerate(rows):
+        alone = dataclasses.replace(trace, files={row.rank: trace.files[row.rank]})
+        found = _by_depth(_work(trace, alone, selection, kinds)) or _by_depth(
+            _routines(trace, alone, selection, kinds)
+        )
+        for blocks in found[:1]:
+            yield _lane(index, False, "", blocks, max(400, limit // len(rows)))
 
 
 def _work(trace: Trace, alone: Trace, selection: Selection, kinds: Kinds) -> Array:
@@ -173,17 +190,17 @@ def _by_depth(blocks: Array) -> list[Array]:
     return [blocks[depth == level] for level in range(depth.max() + 1)]
 
 
-def _lane(row: int, nested: bool, state: bool, blocks: Array, room: int) -> Lane:
+def _lane(row: int, nested: bool, layer: str, blocks: Array, room: int) -> Lane:
     """Make a lane of at most `room` entries."""
     if len(blocks) <= room:
         ones = np.ones(len(blocks), "<i8")
         length = blocks["end"] - blocks["start"]
-        return Lane(row, nested, state, blocks, ones - 1, blocks["kind"], length, ones, 0)
+        return Lane(row, nested, layer, blocks, ones - 1, blocks["kind"], length, ones, 0)
     span = int(blocks["end"].max() - blocks["start"][0])
     bin = max(1, span // (64 * room))
     while len(firsts := _firsts(blocks, bin)) > room:
         bin *= 2
-    return _merged(row, nested, state, blocks, firsts, bin)
+    return _merged(row, nested, layer, blocks, firsts, bin)
 
 
 def _firsts(blocks: Array, bin: int) -> Array:
@@ -194,14 +211,15 @@ def _firsts(blocks: Array, bin: int) -> Array:
     return np.append(0, np.flatnonzero(~same) + 1)
 
 
-def _merged(row: int, nested: bool, state: bool, blocks: Array, firsts: Array, bin: int) -> Lane:
+def _merged(row: int, nested: bool, layer: str, blocks: Array, firsts: Array, bin: int) -> Lane:
     sizes = np.diff(np.append(firsts, len(blocks)))
     entries = blocks[firsts]
     entries["end"] = np.maximum.reduceat(blocks["end"], firsts)
-    for name in ("tph", "cpu", "peer", "partition", *CAUSES):
+    for name in ("tph", "peer", "partition", *CAUSES):
         entries[name][sizes > 1] = 0
     entries["state"] = np.maximum.reduceat(blocks["state"], firsts)
-    entries["preempted"] = np.add.reduceat(blocks["preempted"], firsts)
+    for name in ("cpu", "preempted"):
+        entries[name] = np.add.reduceat(blocks[name], firsts)
     kinds = int(blocks["kind"].max()) + 1
     keys = np.repeat(np.arange(len(firsts)), sizes) * kinds + blocks["kind"]
     order = np.argsort(keys, kind="stable")
@@ -210,4 +228,4 @@ def _merged(row: int, nested: bool, state: bool, blocks: Array, firsts: Array, b
     time = np.add.reduceat((blocks["end"] - blocks["start"])[order], begins)
     pieces = np.bincount(keys[begins] // kinds, minlength=len(firsts))
     count = np.diff(np.append(begins, len(keys)))
-    return Lane(row, nested, state, entries, pieces - 1, keys[begins] % kinds, time, count, bin)
+    return Lane(row, nested, layer, entries, pieces - 1, keys[begins] % kinds, time, count, bin)

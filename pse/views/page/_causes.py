@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pse.analysis import wait_ends, wait_states
+from pse.analysis import wait_ends, wait_states, wait_suspects
 from pse.trace import NONE, EventType, Trace
 from pse.trace.format import Array
 
@@ -25,6 +25,8 @@ class Causes:
     ----------
     texts : list of str
         What ranks did that ended waits; `how` of a block counts in it, from 1.
+    suspects : list of (int, int)
+        Ranks whose last wait never ended, and the ranks that should have ended it.
     note : str
         Why there are none, or "".
     """
@@ -32,6 +34,7 @@ class Causes:
     def __init__(self, trace: Trace) -> None:
         self.texts: list[str] = []
         self.note = ""
+        self.suspects: list[tuple[int, int]] = []
         self._ends: Array | None = None
         self._states: Array | None = None
         count = sum(trace.files[rank].counts[kind] for rank in trace.ranks for kind in _ENDS)
@@ -40,6 +43,7 @@ class Causes:
         else:
             self._ends, self.texts = wait_ends(trace)
             self._states = wait_states(trace)
+            self.suspects = list(wait_suspects(trace).items())
 
     def fill(self, rank: int, blocks: Array) -> None:
         """Say of a rank's blocks that are waits how they ended; `blocks` are by time."""

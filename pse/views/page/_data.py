@@ -9,14 +9,15 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pse.text import time_text
-from pse.trace import NONE, EventType, Trace, WaitReason
+from pse.text import count_text, time_text
+from pse.trace import NONE, EdgeDefinition, Trace, WaitReason
 from pse.trace.format import Array
-from pse.trace.query import Selection, messages_between_ranks, mpi_messages, outside_of_program
+from pse.trace.query import Selection, outside_of_program
 from pse.views.core._memory_balance import imbalance
 from pse.views.core._rows import Row, rows
 from pse.views.core._selection_caption import selection_text, start_text
@@ -24,6 +25,8 @@ from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes
 from pse.views.page._causes import Causes
 from pse.views.page._kinds import Kinds
 from pse.views.page._marks import marks
+from pse.views.page._messages import Messages, messages
+from pse.views.page._pair import Pair, iterations, lanes_beside
 from pse.views.page._path import path_columns
 from pse.views.page._series import series
 from pse.views.page._slices import slice_columns
@@ -31,13 +34,11 @@ from pse.views.page._tphs import TphTable, places_in
 
 MOST_ENTRIES = 1_000_000
 """Blocks that the page holds; of more, short ones are merged."""
-MOST_MESSAGES = 200_000
-"""Hand-overs that the page holds; of more, none."""
-MOST_SENDS = 2_000_000
-"""Of ranks of which a part is shown: to find those of the part, all are matched."""
 
 
-def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, Any], str]:
+def page_data(
+    trace: Trace, selection: Selection, most: int, pair: Pair | None = None
+) -> tuple[dict[str, Any], str]:
     """Give the head of the page's data, and its columns as text.
 
     Parameters
@@ -48,26 +49,38 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
         What of it.
     most : int
         How many blocks are held one by one, about.
+    pair : Pair, optional
+        What it is compared with.
     """
     shown, kinds = rows(trace, selection), Kinds(trace)
     causes = Causes(trace)
     found = list(lanes(trace, selection, shown, kinds, causes, most))
     window = selection.window(trace)
     begin, end = window.begin, window.end
+    compared: dict[str, Any] = {
+        "runs": [_title(trace)], "differences": [], "iterations": [],
+    }  # fmt: skip
+    unmatched = 0
+    if pair is not None:
+        more, unmatched = lanes_beside(trace, pair.second, selection, shown, kinds, most)
+        found += more
+        end = max(end, selection.window(pair.second).end)
+        compared = _compared(trace, pair, selection)
     tphs = TphTable(trace, np.concatenate([lane.entries["tph"] for lane in found]))
-    messages, notes = _messages(trace, selection, shown)
+    sent = messages(trace, selection, shown)
     sampled, samples = series(trace, selection, shown, begin, end)
     columns = _entry_columns(found, tphs, begin) | _tph_columns(tphs)
-    columns |= _message_columns(messages, shown, tphs, begin) | samples
+    columns |= _message_columns(sent, tphs, begin) | samples
     path, path_steps = path_columns(trace, shown)
     columns |= path_steps
     slices, left_out = slice_columns(trace, selection, shown)
     columns |= slices
-    marked, more = marks(trace, shown, begin, end)
+    marked, unmarked = marks(trace, shown, begin, end)
     described, text = packed(columns)
     head = {
         "title": _title(trace), "facts": _facts(trace, selection, shown, found),
-        "notes": [*_merge_notes(found), *notes, *more, *left_out, *filter(None, [causes.note]),
+        "notes": [*_merge_notes(found), *unmarked, *left_out,
+            *filter(None, [_unmatched(unmatched), sent.note, causes.note]),
             *imbalance(trace), *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
         "blocks": sum(lane.blocks for lane in found), "rows": [_row(row) for row in shown],
@@ -76,11 +89,36 @@ def page_data(trace: Trace, selection: Selection, most: int) -> tuple[dict[str, 
         "nested": "routines of MPI" if _only_mpi(kinds) else "what is nested",
         "lines": "lines of hand-overs" if trace.definitions else "lines of messages",
         "partitions": _partitions(found),
-        "outside": [outside_of_program(trace, row.rank) for row in shown],
-        "loops": _loops(trace), "series": sampled, "marks": marked, "endings": causes.texts, "path": path,
-        "tags": _tags(trace), "columns": described,
+        "outside": [_outside(trace, row.rank, window.end, end) for row in shown],
+        "loops": _loops(trace), "series": sampled, "marks": marked, "endings": causes.texts,
+        "suspects": causes.suspects, "path": path,
+        "tags": _tags(trace), "messages": sent.described(), "program": _program(trace),
+        "graph": _graph(trace, kinds), "columns": described,
     }  # fmt: skip
-    return head, text
+    return head | compared | {"unmatched": unmatched}, text
+
+
+def _compared(trace: Trace, pair: Pair, selection: Selection) -> dict[str, Any]:
+    """What the head says of two runs: names, differences, and when iterations begin in both."""
+    return {
+        "runs": [str(run.path) for run in (trace, pair.second)],
+        "differences": pair.differences(trace, selection),
+        "iterations": iterations(trace, pair.second),
+    }
+
+
+def _unmatched(ranks: int) -> str:
+    return (
+        f"{count_text(ranks, 'rank')} of the second run without a row in the first: not shown."
+        if ranks
+        else ""
+    )
+
+
+def _outside(trace: Trace, rank: int, ended: int, end: int) -> list[tuple[int, int]]:
+    """When a rank was outside of the program; where a longer run is shown beside it, after its end, too."""
+    spans = list(outside_of_program(trace, rank))
+    return [*spans, (ended, end)] if end > ended else spans
 
 
 def packed(columns: dict[str, Array]) -> tuple[list[dict[str, Any]], str]:
@@ -127,50 +165,17 @@ def _tph_columns(tphs: TphTable) -> dict[str, Array]:
     return columns | {"tph_counter": signed(columns["tph_counter"])}
 
 
-def _messages(trace: Trace, selection: Selection, shown: Sequence[Row]) -> tuple[Array | None, list[str]]:
-    """Hand-overs between ranks that are shown, by time; None and a note if there are too many."""
-    sent = [trace.files[row.rank].counts for row in shown]
-    count = sum(each[EventType.SEND] + each[EventType.PARTITION_SEND] for each in sent)
-    count = count or sum(each[EventType.MPI_SEND] for each in sent)
-    if count <= (MOST_MESSAGES if selection == Selection() else MOST_SENDS):
-        ranks, messages = [row.rank for row in shown], selection.of(trace, _all_messages(trace))
-        kept = messages[np.isin(messages["sender"], ranks) & np.isin(messages["receiver"], ranks)]
-        count = len(kept)
-        if count <= MOST_MESSAGES:
-            return kept[np.argsort(kept["sent"], kind="stable")], []
-    return None, [
-        f"{count:,} hand-overs are too many for one page, so it draws no lines. A page of a part has them."
-    ]
-
-
-def _all_messages(trace: Trace) -> Array:
-    """Hand-overs of tags and messages among partitions; messages of MPI where there are none."""
-    messages = np.concatenate([trace.messages(), messages_between_ranks(trace.partition_messages())])
-    if len(messages):
-        return messages
-    found = mpi_messages(trace)
-    found = found[(found["sent"] >= 0) & (found["received"] >= 0)]
-    messages = np.zeros(len(found), messages.dtype)
-    for name in ("sender", "receiver", "bytes", "sent", "received"):
-        messages[name] = found[name]
-    return messages
-
-
-def _message_columns(
-    messages: Array | None, shown: Sequence[Row], tphs: TphTable, begin: int
-) -> dict[str, Array]:
-    names = ("sent", "took", "sender", "receiver", "message_tph", "bytes", "message_tag")
-    if messages is None or not len(messages):
-        return {name: np.empty(0, "<u8") for name in names}
-    places = np.zeros(max(row.rank for row in shown) + 1, "<i8")
-    places[[row.rank for row in shown]] = np.arange(len(shown))
-    gaps = np.diff(messages["sent"], prepend=begin)
-    columns = (
-        signed(gaps), signed(messages["received"] - messages["sent"]), places[messages["sender"]],
-        places[messages["receiver"]], places_in(tphs.numbers, messages["tph"]), messages["bytes"],
-        np.where(messages["edge"] == NONE, 0, messages["edge"] + 1),
-    )  # fmt: skip
-    return dict(zip(names, columns, strict=True))
+def _message_columns(found: Messages, tphs: TphTable, begin: int) -> dict[str, Array]:
+    table = found.table
+    columns = {
+        "sent": signed(np.diff(table["sent"], prepend=begin)),
+        "took": signed(table["received"] - table["sent"]),
+        "message_tph": places_in(tphs.numbers, table["tph"]),
+        "message_tag": np.where(table["edge"] == NONE, 0, table["edge"] + 1),
+    } | {name: table[name] for name in ("sender", "receiver", "bytes")}
+    columns |= {f"message_{name}": table[name] for name in ("kind", "way")}
+    summed = table if found.step else table[:0]
+    return columns | {"message_count": summed["count"], "message_lasted": signed(summed["lasted"])}
 
 
 def _title(trace: Trace) -> str:
@@ -212,8 +217,46 @@ def _tags(trace: Trace) -> list[str]:
     return [names.get(number, "") for number in range(max(names, default=-1) + 1)]
 
 
+def _program(trace: Trace) -> dict[str, Any]:
+    """The text of the program, and its file's name as places have it."""
+    name = trace.definitions.program if trace.definitions else ""
+    return {"name": Path(name).name, "lines": (trace.program_text or "").splitlines()}
+
+
+def _graph(trace: Trace, kinds: Kinds) -> dict[str, Any]:
+    """The program's graph: call sites as nodes, and edges between their places; a tag's type as written."""
+    sites = trace.definitions.sites if trace.definitions else ()
+    place = {site.id: number for number, site in enumerate(sites)}
+    edges = trace.definitions.edges if trace.definitions else ()
+    nodes = [
+        {"label": site.label, "place": site.place, "thread": site.thread}
+        | {name: kinds.look(site.module)[name] for name in ("colour", "ink")}
+        for site in sites
+    ]
+    known = [(edge, place[edge.source]) for edge in edges if edge.source in place]
+    ends = [
+        {"edge": edge.id, "tag": edge.tag, "type": edge.type, "source": source,
+         "targets": [place[target] for target in edge.targets
+                     if target in place and source == _source(place[target], edge.tag, known)]}
+        for edge, source in known
+    ]  # fmt: skip
+    return {"nodes": nodes, "edges": ends}
+
+
+def _source(target: int, tag: str, edges: Sequence[tuple[EdgeDefinition, int]]) -> int:
+    """Which call defines a tag for another: the last one before it, else the last one of the loop around."""
+    sources = [source for edge, source in edges if edge.tag == tag]
+    return max((source for source in sources if source < target), default=max(sources))
+
+
 def _lane(lane: Lane) -> dict[str, Any]:
-    return {"row": lane.row, "nested": lane.nested, "state": lane.state, "count": len(lane.entries)}
+    return {
+        "row": lane.row,
+        "nested": lane.nested,
+        "layer": lane.layer,
+        "run": lane.run,
+        "count": len(lane.entries),
+    }
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -225,7 +268,7 @@ def _row(row: Row) -> dict[str, Any]:
     ]
     return {
         "rank": row.rank, "label": row.label, "group": row.group, "thread": row.thread,
-        "name": row.thread or row.label, "where": " · ".join(filter(None, where)),
+        "name": row.thread or row.label, "host": row.host, "where": " · ".join(filter(None, where)),
     }  # fmt: skip
 
 

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from pse.files import write_file
 from pse.trace import Trace
 from pse.trace.query import Selection
 from pse.views.core._html_page import html_page
 from pse.views.page._data import MOST_ENTRIES, page_data
+from pse.views.page._pair import Pair
 
 
 def write_html(
@@ -21,6 +21,7 @@ def write_html(
     selection: Selection | None = None,
     *,
     most: int = MOST_ENTRIES,
+    pair: Pair | None = None,
 ) -> None:
     """Write the interactive view of a trace: one HTML file.
 
@@ -34,6 +35,8 @@ def write_html(
         What to show; all by default.
     most : int
         How many blocks the page holds, about; of more, short neighbours are merged, and the page says so.
+    pair : Pair, optional
+        A run to compare it with: its rows are below those of the trace, and a panel lists the differences.
 
     Raises
     ------
@@ -46,10 +49,44 @@ def write_html(
     --------
     >>> write_html(pse.trace.open("run1"), "trace.html")
     """
+    write_file(page_html(trace, selection, most, pair), path)
+
+
+def page_html(
+    trace: Trace,
+    selection: Selection | None = None,
+    most: int = MOST_ENTRIES,
+    pair: Pair | None = None,
+    *,
+    served: bool = False,
+) -> bytes:
+    """Make the interactive view of a trace.
+
+    Parameters
+    ----------
+    trace, selection, most, pair
+        As `write_html` has them.
+    served : bool
+        Whether a server makes pages of parts of it.
+
+    Returns
+    -------
+    bytes
+        What `write_html` writes.
+
+    Raises
+    ------
+    TraceError
+        The selection leaves nothing to show.
+
+    Examples
+    --------
+    >>> page_html(pse.trace.open("run1"))[:15]
+    b'<!doctype html>'
+    """
     selection = selection or Selection()
     selection.check(trace)
-    write_file(_page(*page_data(trace, selection, most)).encode("utf-8", "replace"), path)
-
-
-def _page(head: dict[str, Any], columns: str) -> str:
-    return html_page("pse.views.page", "page", title=head["title"], head=head, data=columns)
+    head, columns = page_data(trace, selection, most, pair)
+    head |= {"served": served}
+    page = html_page("pse.views.page", "page", title=head["title"], head=head, data=columns)
+    return page.encode("utf-8", "replace")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class Kinds:
         self.modules = module_styles(trace)
         self._waits = wait_colours()
         self._edges = trace.definitions.edges if trace.definitions else ()
+        sites = trace.definitions.sites if trace.definitions else ()
+        self._nodes = {site.id: number for number, site in enumerate(sites)}
 
     def calls(self, sites: Array) -> Array:
         """The kind of each call, by its call site."""
@@ -67,6 +69,17 @@ class Kinds:
         """The kind of each wait state of MPI, by its metric."""
         return self._each([metrics], self._state)
 
+    def adopt(self, other: Kinds, nodes: Mapping[int, int]) -> int:
+        """Add the kinds of another run, and give the number that its first one has here.
+
+        `nodes` gives places of its call sites among those of this run.
+        """
+        for key, group in other.groups.items():
+            self.groups.setdefault(key, group)
+        first = len(self._kinds)
+        self._kinds += [kind | {"node": nodes.get(kind["node"], -1)} for kind in other._kinds]
+        return first
+
     def described(self) -> list[dict[str, Any]]:
         """What the page says of each kind, ready for JSON; when all routines are known, they have colours."""
         routines = {key: row["name"] for key, row in self.groups.items() if row["category"] == "routine"}
@@ -77,6 +90,10 @@ class Kinds:
             kind | {name: self.groups[kind["group"]][name] for name in ("colour", "ink", "hatch")}
             for kind in self._kinds
         ]
+
+    def look(self, module: str) -> dict[str, Any]:
+        """The colours of a module."""
+        return _look(self.modules.get(module, Style(OTHER)))
 
     def _each(self, columns: list[Array], make: Callable[..., dict[str, Any]]) -> Array:
         """Number rows by what they have in all columns."""
@@ -108,6 +125,7 @@ class Kinds:
         return self._kind(
             "call", group, label, module=module, place=place, reads=_listed(reads), defines=_listed(defines),
             tags=_listed(reads + defines, " "), short=self._names.spoken_site(site),
+            node=self._nodes.get(site, -1),
         )  # fmt: skip
 
     def _wait(self, reason: int, site: int, edge: int) -> dict[str, Any]:
@@ -120,6 +138,7 @@ class Kinds:
         return self._kind(
             "wait", group, wait_text(name), module=self._names.module(site), place=place, tag=tag, tags=tag,
             reason=words, call=call, short=wait_text(name), source=self._source(edge),
+            node=self._nodes.get(site, -1),
         )  # fmt: skip
 
     def _source(self, edge: int) -> str:
@@ -137,11 +156,12 @@ class Kinds:
         group = self._group("state", metric.name, metric.title, Style(OTHER))
         return self._kind("state", group, metric.title, reason=metric.meaning, short=metric.title)
 
-    def _kind(self, category: str, group: str, label: str, **more: str) -> dict[str, Any]:
+    def _kind(self, category: str, group: str, label: str, **more: str | int) -> dict[str, Any]:
+        """A kind; `node` is the place of its call site among all of the program, -1 for none."""
         empty = dict.fromkeys(
             ("module", "place", "reads", "defines", "tags", "tag", "reason", "call", "source"), ""
         )
-        return {"category": category, "group": group, "label": label} | empty | more
+        return {"category": category, "group": group, "label": label, "node": -1} | empty | more
 
     def _group(self, category: str, name: str, label: str, style: Style) -> str:
         """Find or make a row of the legend; a module is called as its first call site does."""

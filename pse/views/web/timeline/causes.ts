@@ -1,7 +1,7 @@
 // Why a rank waited: for whom, and for whom that rank did, as `pse trace why` follows it.
 
 import { duration, moment } from "../shared/numbers";
-import { firstAfter } from "./data/levels";
+import { firstAfter, laneOf } from "./data/levels";
 import type { Kind, Model } from "./data/model";
 
 export interface Ending {
@@ -9,6 +9,7 @@ export interface Ending {
   row: number; // -1: it is not shown
   time: number; // when it did what ended the wait
   text: string; // what that was
+  certain: boolean; // false: it is only the rank that should have
 }
 
 // What one rank did at the moment that is asked about.
@@ -39,7 +40,7 @@ export function chainAt(model: Model, row: number, time: number): Chain {
     asked.add(rank);
     const link = linkAt(model, rank, time);
     links.push(link);
-    if (!link.ending || link.ending.time <= time) return { time, links, circle: false };
+    if (!link.ending || (link.ending.certain && link.ending.time <= time)) return { time, links, circle: false };
     rank = link.ending.rank;
   }
   return { time, links, circle: asked.has(rank) };
@@ -48,7 +49,7 @@ export function chainAt(model: Model, row: number, time: number): Chain {
 function linkAt(model: Model, rank: number, time: number): Link {
   const row = model.rows.findIndex((each) => each.rank === rank);
   if (row < 0) return { rank, row, state: "unseen", entry: -1, begin: time, end: time };
-  const [main, ...nested] = model.rows[row].lanes.filter((lane) => !model.lanes[lane].state),
+  const [main, ...nested] = model.rows[row].lanes.filter((lane) => !model.lanes[lane].layer),
     entry = main === undefined ? -1 : blockIn(model, main, time);
   if (entry < 0) return between(model, rank, row, time);
   const kind = kindOf(model, entry);
@@ -90,14 +91,25 @@ function blockIn(model: Model, lane: number, time: number): number {
 
 export function endingOf(model: Model, entry: number): Ending | undefined {
   const late = model.late[entry];
-  if (!late) return undefined;
+  if (!late) return suspectOf(model, entry);
   const rank = late - 1;
   return {
     rank,
     row: model.rows.findIndex((row) => row.rank === rank),
     time: model.base.end[entry] - model.woken[entry],
     text: model.endings[model.how[entry] - 1],
+    certain: true,
   };
+}
+
+// Of a wait that never ended: who should have ended it.
+function suspectOf(model: Model, entry: number): Ending | undefined {
+  if (model.state[entry] !== 2 || kindOf(model, entry).category !== "wait") return undefined;
+  const { row, run } = model.lanes[laneOf(model.base, entry)],
+    found = model.suspects.find(([rank]) => rank === model.rows[row].rank);
+  if (!found || run) return undefined;
+  const rank = found[1];
+  return { rank, row: model.rows.findIndex((row) => row.rank === rank), time: model.base.end[entry], text: "", certain: false };
 }
 
 export function kindOf(model: Model, entry: number): Kind {
@@ -122,9 +134,12 @@ export function linkText(model: Model, link: Link, resolution: number): string[]
     unseen: () => "is not shown in this page",
   };
   const lines = [`${name} ${words[link.state]()}`];
-  if (link.end > link.begin)
+  const endless = link.entry >= 0 && model.state[link.entry] === 2;
+  if (endless) lines.push(`from ${at(link.begin)} on; the trace doesn't show the end of it`);
+  else if (link.end > link.begin)
     lines.push(`for ${duration(link.end - link.begin)}, from ${at(link.begin)} to ${at(link.end)}`);
-  if (link.ending) {
+  if (link.ending && !link.ending.certain) lines.push(`it never ended; rank ${link.ending.rank} should have ended it`);
+  else if (link.ending) {
     const late = link.end - link.ending.time;
     const awoke = late > AWAKE ? `, and it awoke ${duration(late)} later` : "";
     lines.push(`until rank ${link.ending.rank} ${link.ending.text} at ${at(link.ending.time)}${awoke}`);

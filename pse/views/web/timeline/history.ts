@@ -2,6 +2,8 @@
 
 import { byId } from "../shared/elements";
 import type { Model } from "./data/model";
+import type { Alignment } from "./data/pair";
+import { type Order, ORDERS } from "./rows";
 import type { Layer, View } from "./view";
 
 const MOST = 100,
@@ -63,6 +65,15 @@ export function addressOf(model: Model, view: View): string {
   if (view.chain) parts.set("at", String(Math.round(view.chain.time)));
   const layers = (Object.keys(view.layers) as Layer[]).filter((layer) => view.layers[layer]);
   if (view.layersChosen) parts.set("layers", layers.join(","));
+  if (view.panel) parts.set("panel", view.panel);
+  if (view.alignment !== "time") parts.set("align", view.alignment);
+  const { order, alike, pinned } = view.choice,
+    ranks = (rows: Set<number>) => [...rows].map((row) => model.rows[row].rank).join(",");
+  if (order !== "place") parts.set("order", order);
+  if (alike) parts.set("alike", "1");
+  if (pinned.size) parts.set("pinned", ranks(pinned));
+  if (view.choice.hidden.size) parts.set("away", ranks(view.choice.hidden));
+  if (view.query) parts.set("find", view.query);
   return parts.toString();
 }
 
@@ -76,11 +87,22 @@ export interface Address {
   block: number | null;
   at?: number;
   layers?: string[];
+  panel: string;
+  alignment: Alignment;
+  order: Order;
+  alike: boolean;
+  pinned: number[]; // rows
+  away: number[]; // rows that are hidden
+  find: string;
 }
 
 // Reads an address that `addressOf` made; what is damaged is left out.
-export function readAddress(text: string): Address {
+export function readAddress(model: Model, text: string): Address {
   const parts = new URLSearchParams(text);
+  const rows = (name: string) =>
+    numbers(name)
+      .map((rank) => model.rows.findIndex((row) => row.rank === rank))
+      .filter((row) => row >= 0);
   const numbers = (name: string) =>
     (parts.get(name) ?? "").split(",").filter(Boolean).map(Number).filter(Number.isFinite);
   const window = (name: string): Window | undefined => {
@@ -95,6 +117,13 @@ export function readAddress(text: string): Address {
     block: numbers("block")[0] ?? null,
     at: numbers("at")[0],
     layers: parts.get("layers")?.split(","),
+    panel: parts.get("panel") ?? "",
+    alignment: parts.get("align") === "iteration" ? "iteration" : "time",
+    order: ORDERS.find((order) => order === parts.get("order")) ?? "place",
+    alike: parts.has("alike"),
+    pinned: rows("pinned"),
+    away: rows("away"),
+    find: parts.get("find") ?? "",
   };
 }
 

@@ -2,7 +2,9 @@
 
 import { byId, element } from "../shared/elements";
 import { duration, moment } from "../shared/numbers";
-import { describe, describeMark, describeSeries, showTip } from "./panel";
+import { sliceFacts } from "./drawing/slices";
+import { article, describe, describeMark, describeSeries, showTip } from "./panel";
+import { panelsOf, togglePanel } from "./panels/panels";
 import type { Range } from "./range";
 import { styles } from "./drawing/styles";
 import type { Timeline } from "./timeline";
@@ -197,6 +199,8 @@ function tipFor({ model, view }: Timeline, event: PointerEvent): HTMLElement | n
     mark = markAt(model, view, event.offsetX, y);
   if (mark) return describeMark(model, mark);
   if (at?.series) return describeSeries(model, view, at.series.series, event.offsetX);
+  const slice = at && sliceFacts(model, view, at.row, event.offsetX, y);
+  if (slice) return article("time slice of the coscheduled layer", styles().soft, slice);
   const found = entryAt(model, view, event.offsetX, y);
   return found && describe(model, found);
 }
@@ -228,6 +232,7 @@ function keysOf(timeline: Timeline): Record<string, () => void> {
     ",": () => timeline.neighbour(-1),
     ".": () => timeline.neighbour(1),
     "/": () => byId("query").focus(),
+    ...Object.fromEntries(panelsOf(model).map(({ id }, n) => [n + 1, () => togglePanel(timeline, id)])),
     "?": () => byId<HTMLDialogElement>("help").showModal(),
     Backspace: () => timeline.travel(-1),
     B: () => timeline.travel(1),

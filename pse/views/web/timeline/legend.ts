@@ -125,15 +125,17 @@ export function buildLayers(model: Model, view: View, changed: () => void): void
     lines: model.lines,
     nested: model.nested,
     states: "wait states of pse analyze",
+    slices: "time slices and matches",
     memory: "memory held",
     queues: "queue depths",
     path: "critical path",
     marks: "marks",
   };
   const there: Record<Layer, boolean> = {
-    lines: model.messages.sent.length > 0,
-    nested: model.lanes.some((lane) => lane.nested && !lane.state),
-    states: model.lanes.some((lane) => lane.state),
+    lines: model.messages.sent.length > 0 && !model.messages.step,
+    nested: model.lanes.some((lane) => lane.nested && !lane.layer),
+    states: model.lanes.some((lane) => lane.layer === "states"),
+    slices: model.slices.begin.length + model.matches.begin.length > 0,
     path: model.path.length > 0,
     marks: model.marks.length > 0,
     memory: model.series.some((series) => series.name === "memory"),
@@ -167,13 +169,13 @@ export function accounted(model: Model, begin: number, end: number): { times: Ma
   let covered = 0,
     outside = 0,
     preempted = 0;
-  model.lanes.forEach((lane, number) => {
+  model.own.forEach((number) => {
     eachPiece(level, number, begin, end, (piece, inside) => {
       sums[model.groupOf[level.kind[piece]]] += inside;
-      if (!lane.nested) covered += inside;
+      if (!model.lanes[number].nested) covered += inside;
     });
   });
-  model.lanes.forEach((_, lane) => (preempted += preemptedIn(model, lane, begin, end)));
+  model.own.forEach((lane) => (preempted += preemptedIn(model, lane, begin, end)));
   for (const spans of model.outside)
     for (const [from, to] of spans) outside += Math.max(0, Math.min(to, end) - Math.max(from, begin));
   const all = (end - begin) * model.rows.length,

@@ -9,8 +9,15 @@ import { listen } from "./input";
 import { accounted, buildLayers, buildLegend, showNumbers } from "./legend";
 import { readModel } from "./data/model";
 import { buildHeading } from "./panel";
+import { buildPanels } from "./panels/panels";
+import { lineTimes } from "./panels/program";
+import { listenForSaving, pngOf, svgOf } from "./saving";
 import { Timeline } from "./timeline";
 import { pathParts } from "./drawing/path";
+import { type Alignment, differencesOf } from "./data/pair";
+import { loadsOf, siteTimes } from "./data/sites";
+import { bandsOf, counterOf } from "./data/tracks";
+import { edgeBytes, type Place, trafficOf } from "./data/traffic";
 import { statisticsOf } from "./data/statistics";
 import { xOf } from "./view";
 
@@ -25,7 +32,9 @@ export async function start(): Promise<void> {
   });
   buildLayers(model, view, timeline.arrange);
   buildRowChoice(timeline);
+  buildPanels(timeline);
   listen(timeline);
+  listenForSaving(timeline);
   timeline.widenGutter();
   new ResizeObserver(timeline.resize).observe(byId("rows"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", timeline.changed);
@@ -44,6 +53,17 @@ export async function start(): Promise<void> {
     pathParts: (begin: number, end: number) => pathParts(model, begin, end),
     flowsOf: (entry: number, row: number) => flowsOf(model, entry, row),
     statisticsOf: (begin: number, end: number) => statisticsOf(model, begin, end),
+    trafficOf: (begin: number, end: number, kind: number, by: Place) => trafficOf(model, begin, end, kind, by),
+    edgeBytes: (begin: number, end: number) => [...edgeBytes(model, begin, end)],
+    siteTimes: (begin: number, end: number) => siteTimes(model, begin, end),
+    lineTimes: (begin: number, end: number) => [...lineTimes(model, begin, end)],
+    loadsOf: (begin: number, end: number) => loadsOf(model, begin, end),
+    differencesOf: (begin: number, end: number) => differencesOf(model, begin, end),
+    pngOf: () => pngOf(timeline).toDataURL(),
+    svgOf: () => svgOf(timeline),
+    align: (by: Alignment) => timeline.align(by),
+    bandsOf: (begin: number, end: number, parts: number) => bandsOf(model, begin, end, parts),
+    counterOf: (name: "memory" | "queues") => counterOf(model, name),
     accounted: (begin: number, end: number) => accounted(model, begin, end),
   };
   Object.assign(globalThis, { gantt });

@@ -7,22 +7,25 @@ import type { Model } from "./data/model";
 import { FONT, type Styles } from "./drawing/styles";
 import { type View, xOf } from "./view";
 
-const MOST_LINES = 3000;
+const MOST_LINES = 3000,
+  MPI = 2; // the place of MPI's messages among the kinds
 
 type Pen = CanvasRenderingContext2D;
 
 // Lines from the hand-over of a tag to its arrival: of the chosen TPH, or all of the window.
 export function drawLines(model: Model, view: View, pen: Pen, look: Styles): void {
-  const { sent, received, sender, receiver, tph } = model.messages;
+  const { sent, received, sender, receiver, tph, kind, step } = model.messages;
   view.lines = { drawn: 0, left: 0 };
-  if (!view.tph && !view.layers.lines) return;
+  if (step || (!view.tph && !view.layers.lines)) return;
   pen.strokeStyle = pen.fillStyle = view.tph ? look.ink : look.soft;
   pen.lineWidth = view.tph ? 1.4 : 0.8;
   pen.globalAlpha = view.tph ? 1 : 0.7;
-  const chosen: number[] = [];
+  const chosen: number[] = [],
+    others = kind.some((one) => one !== MPI); // Then messages of MPI carry what these are.
   for (let i = 0; i < sent.length && chosen.length <= MOST_LINES; i++) {
     if (view.tph && tph[i] !== view.tph) continue;
     if (received[i] < view.begin || sent[i] > view.end || sender[i] === receiver[i]) continue;
+    if (sent[i] === received[i] || (others && kind[i] === MPI)) continue; // One end is not known.
     chosen.push(i);
   }
   view.lines = chosen.length > MOST_LINES ? { drawn: 0, left: 1 } : { drawn: chosen.length, left: 0 };

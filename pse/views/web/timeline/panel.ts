@@ -4,7 +4,7 @@ import { byId, element } from "../shared/elements";
 import { bytes, counted, duration, moment, percent } from "../shared/numbers";
 import { type Chain, conclusion, endingOf, linkText } from "./causes";
 import { flowsOf } from "./drawing/flows";
-import { blocksIn } from "./data/levels";
+import { blocksIn, laneOf } from "./data/levels";
 import type { Mark, Model, RowSeries } from "./data/model";
 import { lastBefore } from "./drawing/picture";
 import { styles } from "./drawing/styles";
@@ -38,8 +38,10 @@ function describeBlock(model: Model, entry: number, rowNumber: number): HTMLElem
   const { base } = model,
     kind = model.kinds[base.kind[base.first[entry]]],
     row = model.rows[rowNumber];
-  const length = base.end[entry] - base.start[entry];
+  const other = model.lanes[laneOf(base, entry)].run > 0,
+    length = base.time[base.first[entry]]; // Aligned with another run, it may be drawn longer or shorter.
   const facts: Fact[] = [
+    ["run", other ? model.runs[1] : ""],
     ["place", kind.place],
     ["row", row.where],
     ["TPH", tphText(model, model.tph[entry])],
@@ -56,7 +58,8 @@ function describeBlock(model: Model, entry: number, rowNumber: number): HTMLElem
   if (kind.category === "state") facts.push(["wait", kind.reason]);
   if (kind.category === "wait") facts.push(["waits", kind.reason], ["call", kind.call], ["tag", kind.tag]);
   const ending = endingOf(model, entry);
-  if (ending) {
+  if (ending && !ending.certain) facts.push(["suspect", `rank ${ending.rank}, which should have ended it`]);
+  else if (ending) {
     const step = Math.max(1, length / 1000),
       left = model.base.end[entry] + model.until[entry] - ending.time;
     facts.push(

@@ -3,7 +3,8 @@
 import { eachPiece, levelFor } from "./data/levels";
 import type { Model } from "./data/model";
 
-export type Order = "place" | "busy" | "waiting" | "name";
+export const ORDERS = ["place", "busy", "waiting", "name"] as const;
+export type Order = (typeof ORDERS)[number];
 
 export interface RowChoice {
   order: Order;
@@ -35,9 +36,9 @@ export function rowsToShow(model: Model, choice: RowChoice, begin: number, end: 
 export function groupTimes(model: Model, begin: number, end: number): Float64Array[] {
   const level = levelFor(model.levels, (end - begin) / 2000),
     sums = model.rows.map(() => new Float64Array(model.groups.length));
-  model.lanes.forEach((lane, number) => {
+  model.own.forEach((number) => {
     eachPiece(level, number, begin, end, (piece, inside) => {
-      sums[lane.row][model.groupOf[level.kind[piece]]] += inside;
+      sums[model.lanes[number].row][model.groupOf[level.kind[piece]]] += inside;
     });
   });
   return sums;

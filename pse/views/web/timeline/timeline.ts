@@ -5,7 +5,8 @@ import { counted } from "../shared/numbers";
 import { drawOverview, drawRuler, forgetOverview } from "./drawing/axis";
 import { type Chain, chainAt, kindOf } from "./causes";
 import { FilterError, filtered, isFilter } from "./data/filter";
-import { fillGutter } from "./drawing/gutter";
+import { buildRowChoice, fillGutter } from "./drawing/gutter";
+import { align, type Alignment } from "./data/pair";
 import { addressOf, History, readAddress } from "./history";
 import { showHitList } from "./hits";
 import { showNumbers } from "./legend";
@@ -15,8 +16,10 @@ import { outlined } from "./drawing/outlines";
 import { describe, describeChain } from "./panel";
 import { drawBlocks } from "./drawing/picture";
 import { showPath } from "./drawing/path";
+import { showPanel } from "./panels/panels";
 import { type Range, showRange } from "./range";
 import { findEntries } from "./search";
+import { showFiner } from "./served";
 import { chooseRows, type Found, layOut, look, pixels, type View, viewOf } from "./view";
 
 export class Timeline {
@@ -48,6 +51,8 @@ export class Timeline {
     this.numbers = setTimeout(() => {
       showNumbers(model, view);
       showPath(model, view);
+      showPanel(this);
+      showFiner(model, view);
     }, 60);
   };
 
@@ -106,6 +111,7 @@ export class Timeline {
   private chainOf(entry: number, time?: number): Chain | null {
     const { base, lanes, late } = this.model,
       kind = kindOf(this.model, entry);
+    if (lanes[laneOf(base, entry)].run) return null;
     if (kind.category !== "wait" && !late[entry]) return null;
     const middle = (base.start[entry] + base.end[entry]) / 2;
     return chainAt(this.model, lanes[laneOf(base, entry)].row, time ?? middle);
@@ -152,12 +158,18 @@ export class Timeline {
 
   search = (): void => {
     const { model, view } = this;
-    view.found = this.find(byId<HTMLInputElement>("query").value);
+    view.query = byId<HTMLInputElement>("query").value;
+    view.found = this.find(view.query);
     view.hits = outlined(model, view.found);
     view.current = -1;
     forgetOverview();
     this.showHits();
     this.changed();
+  };
+
+  searchFor = (query: string): void => {
+    byId<HTMLInputElement>("query").value = query;
+    this.search();
   };
 
   // By words, or by a filter; what is wrong with one is said where hits are counted.
@@ -218,6 +230,13 @@ export class Timeline {
     this.reveal(next);
   }
 
+  // Puts the run that is compared beside this one: from the begin of both, or iteration by iteration.
+  align = (by: Alignment): void => {
+    this.view.alignment = by;
+    align(this.model, by);
+    this.changed();
+  };
+
   zoomTo(begin: number, end: number): void {
     look(this.model, this.view, begin, end);
     this.changed();
@@ -257,7 +276,7 @@ export class Timeline {
     const group = view.selected === null ? -1 : model.groupOf[base.kind[base.first[view.selected]]];
     let best = -1,
       length = 0;
-    for (let lane = 0; lane < model.lanes.length; lane++) {
+    for (const lane of model.own) {
       for (let i = firstAfter(base, lane, view.begin); i < base.from[lane + 1] && base.start[i] < view.end; i++) {
         const single = blocksIn(base, i) === 1,
           fits = group < 0 || model.groupOf[base.kind[base.first[i]]] === group;
@@ -282,23 +301,32 @@ export class Timeline {
 
   // The address says what is seen, so that a link shows the same.
   private writeAddress = (): void => {
+    if (location.protocol === "about:") return; // In a frame of a notebook.
     const seen = addressOf(this.model, this.view);
     history.replaceState(null, "", seen ? `#${seen}` : location.pathname + location.search);
   };
 
   private readAddress(): void {
     const { model, view } = this,
-      asked = readAddress(location.hash.slice(1));
+      asked = readAddress(model, location.hash.slice(1));
     view.hidden = new Set(asked.hidden.filter((id) => model.groups.some((group) => group.id === id)));
     for (const box of document.querySelectorAll<HTMLInputElement>("[data-group]"))
       box.checked = !view.hidden.has(box.dataset.group!);
     view.markers = asked.markers;
     if (asked.layers) this.showLayers(asked.layers);
+    view.panel = asked.panel;
+    if (asked.alignment !== view.alignment) this.align(asked.alignment);
+    Object.assign(view.choice, { order: asked.order, alike: asked.alike });
+    [view.choice.pinned, view.choice.hidden] = [new Set(asked.pinned), new Set(asked.away)];
+    buildRowChoice(this);
     if (asked.block !== null && asked.block >= 0 && asked.block < model.base.start.length)
       this.select(Math.floor(asked.block), asked.at);
     this.selectRange(asked.range ? { begin: asked.range[0], end: asked.range[1] } : null);
     if (asked.view) look(model, view, ...asked.view);
-    this.arrange();
+    showPanel(this);
+    this.resize();
+    this.chooseRows();
+    if (asked.find) this.searchFor(asked.find);
   }
 
   private showLayers(layers: string[]): void {

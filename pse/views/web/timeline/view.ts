@@ -3,11 +3,13 @@
 import type { Chain } from "./causes";
 import { blocksIn, firstAfter, type Level, levelFor } from "./data/levels";
 import type { Kind, Mark, Model, RowSeries } from "./data/model";
+import type { Alignment } from "./data/pair";
 import type { Range } from "./range";
 import { type Outlined, outlined } from "./drawing/outlines";
 import { type RowChoice, rowsToShow } from "./rows";
 
 const LEAST_MAIN = 18,
+  OTHER = 0.75, // of the height of a row: the run that is compared
   MOST_MAIN = 45,
   MOST_STACKED = 30,
   NESTED = 13,
@@ -40,7 +42,7 @@ export interface Place {
   series: SeriesPlace[];
 }
 
-export type Layer = "lines" | "memory" | "queues" | "nested" | "states" | "path" | "marks";
+export type Layer = "lines" | "memory" | "queues" | "nested" | "states" | "slices" | "path" | "marks";
 
 export interface View {
   begin: number;
@@ -56,10 +58,13 @@ export interface View {
   selected: number | null; // an entry of the base level
   chain: Chain | null; // of the selected wait
   range: Range | null; // of which statistics are shown
+  alignment: Alignment; // of the run that is compared
+  panel: string; // which one is open, "": none
   markers: number[]; // times, two at most
   tph: number; // place in `model.tphs`, from 1
   tphList: number[]; // its entries, lane by lane
   tphEntries: { lane: number; from: number; to: number }[];
+  query: string; // what is searched for
   found: number[]; // entries, by time
   current: number; // of `found`
   failed: Outlined;
@@ -83,11 +88,12 @@ export function viewOf(model: Model): View {
     hidden: new Set(),
     folded: new Set(),
     layers: {
-      lines: model.messages.sent.length <= 400,
+      lines: !model.messages.step && model.messages.sent.length <= 400,
       memory: false,
       queues: false,
       nested: true,
       states: true,
+      slices: true,
       path: false,
       marks: true,
     },
@@ -95,10 +101,13 @@ export function viewOf(model: Model): View {
     selected: null,
     chain: null,
     range: null,
+    alignment: "time",
+    panel: "",
     markers: [],
     tph: 0,
     tphList: [],
     tphEntries: [],
+    query: "",
     found: [],
     current: -1,
     failed: outlined(model, entriesOf(model, 1)),
@@ -187,10 +196,15 @@ export function layOut(model: Model, view: View): void {
       height: 0,
     };
     row.lanes.forEach((lane, depth) => {
-      if (depth && (folded || !view.layers[model.lanes[lane].state ? "states" : "nested"])) return;
-      const height = model.lanes[lane].state ? Math.min(STATE, below) : depth ? below : place.main;
+      if (depth && (folded || !view.layers[model.lanes[lane].layer || "nested"])) return;
+      const height = model.lanes[lane].layer ? Math.min(STATE, below) : depth ? below : place.main;
       place.lanes.push({ lane, y, height, nested: depth > 0 });
       y += height + (depth ? 1 : thin ? 0 : 2);
+      if (!depth && !folded)
+        for (const lane of row.others) {
+          place.lanes.push({ lane, y, height: OTHER * place.main, nested: false });
+          y += OTHER * place.main + (thin ? 0 : 2);
+        }
     });
     for (const series of folded ? [] : row.series) {
       if (!view.layers[series.name]) continue;
@@ -218,8 +232,8 @@ function laneHeights(model: Model, view: View): { main: number; below: number } 
     const height = view.scale * Math.min(MOST_STACKED, Math.max(NESTED, room / Math.max(1, rows + nested)));
     return { main: height, below: height };
   }
-  const main =
-    view.scale * Math.min(MOST_MAIN, Math.max(LEAST_MAIN, (room - nested * NESTED) / Math.max(1, rows)));
+  const each = rows + OTHER * shown.reduce((sum, row) => sum + row.others.length, 0),
+    main = view.scale * Math.min(MOST_MAIN, Math.max(LEAST_MAIN, (room - nested * NESTED) / Math.max(1, each)));
   return {
     main: Math.max(1, main),
     below: NESTED * Math.min(2, view.scale < 1 ? Math.min(1, main / LEAST_MAIN) : view.scale),

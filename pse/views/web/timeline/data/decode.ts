@@ -19,6 +19,7 @@ export interface Task {
   begin: number;
   end: number;
   quantum: number;
+  messages: { step: number }; // 0: the messages are single
 }
 
 export interface Series {
@@ -26,15 +27,20 @@ export interface Series {
   value: Float64Array;
 }
 
+export type Timed = Record<"begin" | "length", Float64Array> & Record<"row" | "number", Uint32Array>;
+
 export interface Decoded {
   levels: Level[];
   // Of each entry of the finest level.
   entries: Record<"tph" | "peer" | "partition" | "state" | "late" | "how", Uint32Array> &
     Record<"cpu" | "preempted" | "since" | "until" | "woken", Float64Array>;
-  messages: Record<"sent" | "received", Float64Array> &
-    Record<"sender" | "receiver" | "tph" | "tag", Uint32Array> & { bytes: Float64Array };
+  messages: Record<"sent" | "received" | "bytes" | "lasted", Float64Array> &
+    Record<"sender" | "receiver" | "tph" | "tag" | "kind" | "way" | "count", Uint32Array>;
   tphs: Record<"high" | "low" | "parent" | "loop", Uint32Array> & { counter: Float64Array };
   series: Series[];
+  // Time slices of the coscheduled layer, and what was matched in them, by time.
+  slices: Timed & Record<"exchange", Float64Array> & Record<"operations" | "timed", Uint32Array>;
+  matches: Timed & Record<"kind", Uint32Array>;
   path: { begin: Float64Array; length: Float64Array; row: Uint32Array; part: Uint32Array }; // row from 1; 0: not shown
 }
 
@@ -61,6 +67,13 @@ export async function decoded(task: Task): Promise<Decoded> {
     messages: messages(task, columns),
     tphs: tphs(columns),
     series: series(task, columns),
+    slices: {
+      ...timed(task, columns, "slice"),
+      exchange: columns.numbers("slice_exchange"),
+      operations: columns.integers("slice_operations"),
+      timed: columns.integers("slice_timed"),
+    },
+    matches: { ...timed(task, columns, "match"), kind: columns.integers("match_kind") },
     path: {
       begin: columns.numbers("path_begin"),
       length: columns.numbers("path_length"),
@@ -160,19 +173,32 @@ function baseLevel(task: Task, columns: Columns): Level {
 
 function messages(task: Task, columns: Columns): Decoded["messages"] {
   const sent = columns.signed("sent"),
-    received = columns.signed("took");
-  for (let i = 0, clock = task.begin; i < sent.length; i++) {
-    sent[i] = clock += sent[i];
-    received[i] += clock;
-  }
+    took = columns.signed("took"),
+    single = !task.messages.step;
+  for (let i = 0, clock = task.begin; i < sent.length; i++) sent[i] = clock += sent[i];
   return {
     sent,
-    received,
+    received: sent.map((time, i) => time + took[i]),
     sender: columns.integers("sender"),
     receiver: columns.integers("receiver"),
     tph: columns.integers("message_tph"),
     tag: columns.integers("message_tag"), // of `tags`, from 1; 0: none
     bytes: columns.numbers("bytes"),
+    kind: columns.integers("message_kind"),
+    way: columns.integers("message_way"),
+    count: single ? new Uint32Array(sent.length).fill(1) : columns.integers("message_count"),
+    lasted: single ? took : columns.signed("message_lasted"), // all of them together
+  };
+}
+
+function timed(task: Task, columns: Columns, name: string): Timed {
+  const begin = columns.numbers(`${name}_gap`);
+  for (let i = 0, clock = task.begin; i < begin.length; i++) begin[i] = clock += begin[i];
+  return {
+    begin,
+    length: columns.numbers(`${name}_length`),
+    row: columns.integers(`${name}_row`),
+    number: columns.integers(`${name}_number`),
   };
 }
 

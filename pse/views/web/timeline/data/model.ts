@@ -27,6 +27,7 @@ export interface Kind extends Look {
   source: string; // what defines the tag
   reason: string;
   call: string;
+  node: number; // of `graph`, -1: none
 }
 
 export interface Group extends Look {
@@ -41,8 +42,10 @@ export interface Row {
   group: string;
   thread: string;
   name: string;
+  host: string;
   where: string;
   lanes: number[];
+  others: number[]; // lanes of the run that is compared
   series: RowSeries[];
 }
 
@@ -63,12 +66,46 @@ export interface Mark {
 export interface Lane {
   row: number;
   nested: boolean;
-  state: boolean; // its blocks are wait states of MPI
+  layer: "" | "states"; // wait states of MPI
+  run: number; // 1: of the run that is compared, 0: of the one that is shown
   count: number;
 }
 
+// The program: what calls there are, and which tags go from one to another.
+export interface Graph {
+  nodes: { label: string; place: string; thread: string; colour: string; ink: string }[];
+  edges: { edge: number; tag: string; type: string; source: number; targets: number[] }[];
+}
+
+export interface MessageKinds {
+  kinds: string[];
+  ways: string[];
+  step: number; // ns: messages are summed up in such stretches of time; 0: they are single
+}
+
+// What took longer in which of two runs, of all ranks together; times in ns.
+export interface Difference {
+  kind: "run" | Category;
+  name: string;
+  counts: [number, number];
+  times: [number, number];
+  interval: [number, number] | null; // of the gain
+}
+
+interface Runs {
+  runs: string[]; // their names: one, or two
+  differences: Difference[]; // of the whole runs
+  unmatched: number; // ranks of the second run that have no row
+  iterations: [number, number][]; // when each begins in both runs
+}
+
+interface Program {
+  program: { name: string; lines: string[] };
+  graph: Graph;
+}
+
 // What the page embeds: `pse/views/page/_data.py` writes it.
-interface Head {
+interface Head extends Program, Runs {
   title: string;
   facts: string[];
   notes: string[];
@@ -76,6 +113,7 @@ interface Head {
   end: number;
   quantum: number;
   blocks: number;
+  served: boolean; // a server makes pages of parts
   rows: Row[];
   lanes: Lane[];
   kinds: Kind[];
@@ -87,8 +125,10 @@ interface Head {
   loops: string[];
   series: RowSeries[];
   marks: Mark[];
+  messages: MessageKinds;
   path: { name: string; kind: string }[]; // what the pieces of the critical path are
   tags: string[];
+  suspects: [number, number][]; // ranks whose last wait never ended, and those that should have ended it
   endings: string[]; // what ranks did that ended waits
   columns: ColumnHead[];
 }
@@ -100,11 +140,14 @@ export interface Tph {
 
 type Entries = Decoded["entries"];
 
-export interface Model extends Head, Entries {
+export interface Model extends Omit<Head, "messages">, Entries {
   base: Level;
   levels: Level[];
-  messages: Decoded["messages"];
+  own: number[]; // lanes of the run that is shown
+  messages: Decoded["messages"] & MessageKinds;
   steps: Decoded["path"];
+  slices: Decoded["slices"];
+  matches: Decoded["matches"];
   tphs: Tphs;
   groupOf: Uint16Array; // of each kind the number of its group
   stacked: boolean; // routines alone, without module calls
@@ -112,9 +155,9 @@ export interface Model extends Head, Entries {
 
 export async function readModel(): Promise<Model> {
   const head: Head = JSON.parse(byId("head").textContent!);
-  const { levels, entries, messages, tphs, series, path } = await decode(head, byId("data").textContent!);
-  for (const row of head.rows) [row.lanes, row.series] = [[], []];
-  head.lanes.forEach((lane, number) => head.rows[lane.row].lanes.push(number));
+  const { levels, entries, messages, tphs, series, path, slices, matches } = await decode(head, byId("data").textContent!);
+  for (const row of head.rows) [row.lanes, row.others, row.series] = [[], [], []];
+  head.lanes.forEach(({ row, run }, number) => (run ? head.rows[row].others : head.rows[row].lanes).push(number));
   head.series.forEach((one, number) => {
     Object.assign(one, series[number], { peak: series[number].value.reduce((a, b) => Math.max(a, b), 0) });
     head.rows[one.row].series.push(one);
@@ -123,8 +166,11 @@ export async function readModel(): Promise<Model> {
   return Object.assign(head, entries, {
     base: levels[0],
     levels,
-    messages,
+    own: head.rows.flatMap(({ lanes }) => lanes),
+    messages: { ...messages, ...head.messages },
     steps: path,
+    slices,
+    matches,
     tphs: new Tphs(tphs, head.loops),
     groupOf: Uint16Array.from(head.kinds, (kind) => groups.get(kind.group)!),
     stacked: isStacked(head.kinds),
@@ -132,13 +178,13 @@ export async function readModel(): Promise<Model> {
 }
 
 function isStacked(kinds: Kind[]): boolean {
-  const blocks = kinds.filter((kind) => kind.category !== "state");
+  const blocks = kinds.filter(({ category }) => category !== "state");
   return blocks.length > 0 && blocks.every((kind) => kind.category === "routine");
 }
 
 function decode(head: Head, text: string): Promise<Decoded> {
-  const { columns, lanes, series, kinds, begin, end, quantum } = head;
-  const task: Task = { text, columns, lanes, series, kinds: kinds.length, begin, end, quantum };
+  const { columns, lanes, series, kinds, begin, end, quantum, messages } = head;
+  const task: Task = { text, columns, lanes, series, kinds: kinds.length, begin, end, quantum, messages };
   const worker = new DecodeWorker();
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }: MessageEvent<{ made: Decoded; error?: string }>) => {

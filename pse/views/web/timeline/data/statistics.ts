@@ -20,7 +20,7 @@ export interface Statistics {
 // Of each group of the legend that is in the range, the most time first.
 export function statisticsOf(model: Model, begin: number, end: number): Statistics[] {
   const made = model.groups.map(() => new Gathered(model.rows.length));
-  model.lanes.forEach((lane, number) => gather(model, number, lane.row, begin, end, made));
+  model.own.forEach((number) => gather(model, number, model.lanes[number].row, begin, end, made));
   return model.groups
     .map((group, number) => made[number].statistics(group))
     .filter(({ time, count }) => time > 0 || count > 0)

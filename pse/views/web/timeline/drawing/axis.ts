@@ -61,8 +61,9 @@ function overviewShares(model: Model, view: View, width: number): Map<string, Fl
     if (!shares.has(kind.group)) shares.set(kind.group, new Float64Array(width + 1));
     spread(shares.get(kind.group)!, from, to, amount);
   };
-  model.lanes.forEach((lane, number) => {
-    if (lane.state || (lane.nested && !model.stacked)) return;
+  model.own.forEach((number) => {
+    const lane = model.lanes[number];
+    if (lane.layer || (lane.nested && !model.stacked)) return;
     for (let i = level.from[number]; i < level.from[number + 1]; i++) {
       const from = (level.start[i] - model.begin) / cell,
         to = (level.end[i] - model.begin) / cell;
@@ -163,9 +164,10 @@ function drawHeat(model: Model, view: View, pen: CanvasRenderingContext2D, width
     cell = (model.end - model.begin) / width,
     level = levelFor(model.levels, cell);
   let before = -1; // Of overlapping wait states of a row the first lane counts.
-  model.lanes.forEach((lane, number) => {
-    if (lane.state && before === lane.row) return;
-    if (lane.state) before = lane.row;
+  model.own.forEach((number) => {
+    const lane = model.lanes[number];
+    if (lane.layer && before === lane.row) return;
+    if (lane.layer) before = lane.row;
     for (let i = level.from[number]; i < level.from[number + 1]; i++) {
       const [from, to] = [level.start[i], level.end[i]].map((time) => (time - model.begin) / cell);
       for (let p = level.first[i]; p < level.first[i + 1]; p++) {

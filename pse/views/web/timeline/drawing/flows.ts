@@ -12,7 +12,7 @@ export interface Flow {
 // that were sent after it, before the next call of the row that defines it.
 export function flowsOf(model: Model, entry: number, row: number): Flow[] {
   const kind = kindOf(model, entry);
-  if (kind.category !== "call" || !model.tph[entry]) return [];
+  if (kind.category !== "call" || !model.tph[entry] || model.messages.step) return [];
   const { sent, received, sender, receiver, tph, tag } = model.messages,
     { start } = model.base,
     [reads, defines] = [kind.reads, kind.defines].map((names) => new Set(names.split(", ").filter(Boolean))),

@@ -25,6 +25,8 @@ export function fillGutter(timeline: Timeline): void {
       if (!row.group || !together) free = place.y + 14;
       parts.push(rowName(timeline, index, together, place));
     }
+    for (const { lane, y, height } of place.lanes)
+      if (model.lanes[lane].run && height >= 11) parts.push(at(element("span", "second run", { class: "lane" }), y, height));
     for (const { series, y, height } of place.series) {
       const text = series.name === "memory" ? `memory ≤ ${bytes(series.peak)}` : `queues ≤ ${series.peak}`;
       parts.push(at(element("span", text, { class: "lane" }), y, height));
@@ -88,6 +90,7 @@ export function buildRowChoice(timeline: Timeline): void {
   const { choice } = timeline.view,
     order = byId<HTMLSelectElement>("order"),
     alike = byId<HTMLInputElement>("alike");
+  [order.value, alike.checked] = [choice.order, choice.alike];
   order.onchange = () => {
     choice.order = order.value as Order;
     timeline.chooseRows();

@@ -9,6 +9,7 @@ import { drawOutlines } from "./outlines";
 import { drawChain, drawFlows, drawLines, drawMarks, drawRange } from "../overlays";
 import { drawPath } from "./path";
 import { NOTHING, packed, Raster } from "./raster";
+import { drawSlices } from "./slices";
 import { FONT, prepared, ratio, type Styles, styles } from "./styles";
 import { DIAGONAL } from "./textures";
 import { drawnLevel, type Place, type SeriesPlace, type View, visibleRows, xOf } from "../view";
@@ -27,6 +28,7 @@ export function drawBlocks(model: Model, view: View, scroll: number): void {
   raster.show(pen);
   pen.translate(0, -scroll);
   for (const label of labels) drawLabel(model, pen, label);
+  drawSlices(model, view, pen, look);
   drawLines(model, view, pen, look);
   drawFlows(model, view, pen, look);
   drawOutlines(model, view, pen, look, scroll);

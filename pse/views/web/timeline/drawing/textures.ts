@@ -49,12 +49,17 @@ export const HATCHES: (Texture | null)[] = [
 
 export const DIAGONAL = texture(1, 2, 4, 8, 16, 32, 64, 128);
 
-// A picture of a texture, for legends.
-export function swatch(texture: Texture, ink: string): string {
+// A picture of a texture.
+export function tile(texture: Texture, ink: string): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 8;
   const pen = canvas.getContext("2d")!;
   pen.fillStyle = ink;
   for (let y = 0; y < 8; y++) for (let x = 0; x < 8; x++) if ((texture[y] >> x) & 1) pen.fillRect(x, y, 1, 1);
-  return `url(${canvas.toDataURL()})`;
+  return canvas;
+}
+
+// The same for legends, as a style sheet has it.
+export function swatch(texture: Texture, ink: string): string {
+  return `url(${tile(texture, ink).toDataURL()})`;
 }

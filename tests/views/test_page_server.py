@@ -1,0 +1,62 @@
+"""``pse view DIR --serve``: pages of any part of a trace, for a browser on this machine alone."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pse import trace
+from pse.bench._synthetic_trace import write_trace
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[trace.Trace, str]]:
+    write_trace(tmp_path / "trace", 900, 2)
+    command = [sys.executable, "-m", "pse", "view", str(tmp_path / "trace"), "--serve"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    yield trace.open(tmp_path / "trace"), process.stdout.readline().strip()
+    process.send_signal(signal.SIGINT)
+    assert "Traceback" not in process.communicate(timeout=20)[1]
+
+
+def get(address: str, **headers: str) -> tuple[int, str]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(urllib.request.Request(address, headers=headers)) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def head(page: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(page.split('id="head">')[1].split("</script>")[0])
+    return found
+
+
+def test_pages_of_all_and_of_parts_are_served_to_who_has_the_address(served) -> None:
+    opened, address = served
+    assert address.startswith("http://127.0.0.1:")
+    status, page = get(address)
+    assert (status, head(page)["served"], head(page)["end"]) == (200, True, opened.span)
+    begin, end = opened.span // 4, opened.span // 2
+    status, page = get(f"{address}?from={begin}&until={end}")
+    assert (status, head(page)["begin"], head(page)["end"]) == (200, begin, end)
+    assert get(address.rsplit("/", 2)[0] + "/")[0] == 404
+    assert get(address, Host="example.org")[0] == 403
+    assert get(address + "?from=x")[0] == 400
+    assert get(f"{address}?from={10**15}&until={10**15 + 1}")[0] == 400
+
+
+def test_a_picture_goes_to_a_file_or_to_a_browser(pse, tmp_path) -> None:
+    write_trace(tmp_path / "trace", 100, 1)
+    for given in ((), ("--serve", "-o", "x.html")):
+        done = pse("view", tmp_path / "trace", *given)
+        assert (done.code, "say where the picture goes" in done.err) == (2, True), done.err
