@@ -116,7 +116,7 @@ def test_a_trace_puts_times_and_bytes_into_the_graph(pse, tmp_path):
     """Of each format; the numbers are those of the trace's summary."""
     (tmp_path / "sum.coven").write_text(SUM)
     (tmp_path / "work.py").write_text(WORK)
-    done = pse("run", "sum.coven", "-p", 1, "--trace", "run", cwd=tmp_path)
+    done = pse("run", "sum.coven", "-p", 1, "-o", "fold=off", "--trace", "run", cwd=tmp_path)
     assert done.code == 0, done.err
     summary = trace.summarize(trace.open(tmp_path / "run"))
     label = {row.label: time_text(row.total) for row in summary.calls}
