@@ -103,9 +103,12 @@ def command(
     which, as it is printed, too.
     """
     _refuse_view(directories, output)
-    if serve == (output is not None):
-        message = "say where the picture goes: into a file, or to a browser"
-        raise UsageError(message, help="for example:  -o run.html   or  --serve")
+    if output is None and not serve:
+        context = click.get_current_context()
+        needed = next(one for one in context.command.params if one.name == "output")
+        raise click.MissingParameter(ctx=context, param=needed)
+    if output is not None and serve:
+        raise UsageError("a page is served, or written into a file", help="leave out either --serve or -o")
     form = choose_format(output, more=["html"]) if output else "html"
     _check_pair(directories, like_first or like_second, form)
     chosen = list(dict.fromkeys(names or ("gantt",)))

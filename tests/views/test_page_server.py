@@ -55,8 +55,8 @@ def test_pages_of_all_and_of_parts_are_served_to_who_has_the_address(served) -> 
     assert get(f"{address}?from={10**15}&until={10**15 + 1}")[0] == 400
 
 
-def test_a_picture_goes_to_a_file_or_to_a_browser(pse, tmp_path) -> None:
+def test_a_page_goes_to_a_file_or_to_a_browser(pse, tmp_path) -> None:
     write_trace(tmp_path / "trace", 100, 1)
-    for given in ((), ("--serve", "-o", "x.html")):
+    for given, said in (((), "needs -o FILE"), (("--serve", "-o", "x.html"), "is served, or written")):
         done = pse("view", tmp_path / "trace", *given)
-        assert (done.code, "say where the picture goes" in done.err) == (2, True), done.err
+        assert (done.code, said in done.err) == (2, True), done.err
