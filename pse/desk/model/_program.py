@@ -117,7 +117,7 @@ class ProgramModel:
         return {(site.span.line, site.span.column): site for site in reversed(sites)}
 
     def thread(self, element: Element) -> str | None:
-        """Give the thread on which a call runs; None for what is no call, or a segment's, or moves nothing."""
+        """Give the thread on which a call runs; None for what is no call, or a segment's, or a swap."""
         if element.call is None or self.is_segment(element) or self.is_swap(element):
             return None
         site = self._sites.get(self.text.place(element.start))
