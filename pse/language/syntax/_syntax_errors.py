@@ -155,7 +155,7 @@ def _hint(
         str(token) in PROGRAM_KEYWORDS
         and "NAME" in accepted
         and same_line
-        and (token.type != "OVER" or before == ".")
+        and (token.type != "OVER" or before in (".", "{", ","))
     ):
         return f"`{token}` is a word of the language; it cannot be a name"
     return _missing(token, before, set(accepted) - {"SEMICOLON"})
