@@ -31,6 +31,7 @@ _KINDS = {
     "import": Kind.Module,
     "module": Kind.Function,
     "segment": Kind.Method,
+    "bundle": Kind.Struct,
 }
 DISTRIBUTIONS = {
     "root": "root",

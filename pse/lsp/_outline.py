@@ -39,6 +39,7 @@ _COLOURS = {
     "import": "namespace",
     "module": "function",
     "segment": "method",
+    "bundle": "class",
     "thread": "label",
     "program": "class",
 }
@@ -62,6 +63,9 @@ def _item(analysis: Analysis, item: sx.Item) -> Iterator[types.DocumentSymbol]:
             yield _symbol(analysis, item.name.id, Kind.Constant, item.span, item.name.span)
         case sx.PartitionNode():
             yield _symbol(analysis, item.name.id, Kind.Enum, item.span, item.name.span)
+        case sx.Bundle():
+            members = [_symbol(analysis, m.name.id, Kind.Field, m.span, m.name.span) for m in item.members]
+            yield _symbol(analysis, item.name.id, Kind.Struct, item.span, item.name.span, members)
         case sx.Segment():
             children = list(_statements(analysis, item.body))
             yield _symbol(analysis, item.name.id, Kind.Method, item.span, item.name.span, children)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pse.language import Span
 from pse.language.check import PROCS
@@ -111,7 +112,9 @@ class Symbols:
         return self._file.get(name)
 
     def _refer(self, name: str, span: Span | None, *, written: bool = False) -> None:
-        symbol = self._find(name)
+        symbol, first = self._find(name), name.partition(".")[0]
+        if symbol is None and first != name and span is not None:  # A member of a bundle of tags.
+            symbol, span = self._find(first), replace(span, end_column=span.column + len(first))
         if symbol is not None and span is not None:
             symbol.places.append((span, written))
 
@@ -128,8 +131,9 @@ class Symbols:
     def _items(self, tree: sx.Program) -> None:
         for item in tree.items:
             match item:
-                case sx.Segment():
-                    self._add(self._file, item.name, "segment", item)
+                case sx.Segment() | sx.Bundle():
+                    kind = "segment" if isinstance(item, sx.Segment) else "bundle"
+                    self._add(self._file, item.name, kind, item)
                 case sx.Import():
                     self._import(item)
         for item in tree.items:
@@ -149,6 +153,9 @@ class Symbols:
                     self._thread(label)
             case sx.Segment():
                 self._segment(item)
+            case sx.Bundle():
+                for member in dict.fromkeys(member.type for member in item.members):
+                    self._type(member)
             case sx.ProgramBody():
                 places = [(item.name.span, True)]
                 self.all.append(Symbol(item.name.id, "program", item.name.span, None, item, places))
@@ -234,7 +241,7 @@ class Symbols:
 
     def _output(self, name: sx.Identifier, node: sx.Call) -> None:
         """Take a name that a call writes: a tag that there is, or a new one of the body around the call."""
-        if self._find(name.id) is not None:
+        if self._find(name.id.partition(".")[0]) is not None:
             self._refer(name.id, name.span, written=True)
         else:
             self._add(self._blocks[0][0], name, "tag", node)
@@ -275,6 +282,7 @@ class Symbols:
             self._refer(node.id, node.span)
 
     def _type(self, node: sx.TypeNode) -> None:
+        self._refer(node.element.id, node.element.span)
         self._expressions(*(node.shape or ()))
         self._distribution(node.distribution)
 

@@ -374,7 +374,8 @@ class CallCheck(CallContext):
         assert entity.type is not None, "checked by the caller"
         used = {name for extent in entity.type.shape or () for name in names_in(extent)}
         counters = {name for name in used if (tag := self.context.tags.get(name)) and tag.loop_counter}
-        visible = {tag.unique for block in self.context.frame.blocks for tag in block.values()}
+        known = (tag for block in self.context.frame.blocks for tag in block.values())
+        visible = {tag.unique for tag in known if isinstance(tag, TagEntity)}
         if self.context.segments or counters <= visible:
             return True
         message = f"the shape of `{entity.display}` depends on the counter of a loop that has ended"

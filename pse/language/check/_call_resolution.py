@@ -12,7 +12,7 @@ from dataclasses import replace
 from pse.language.check._call_check import CallCheck, named_tag
 from pse.language.check._context import Context
 from pse.language.check._declarations import no_such_module
-from pse.language.check._inlining import Walk, inline
+from pse.language.check._inlining import Walk, inline, swapped_members, with_members
 from pse.language.check._ir import (
     Assign,
     CallSite,
@@ -58,6 +58,9 @@ def call(context: Context, node: sx.Call, kind: str, body: Walk) -> list[Stateme
         return []
     if node.label is not None and not isinstance(entity, SegmentEntity):
         use_thread(context, node.label)
+    if entity is not None and (pairs := swapped_members(context, node)):
+        return [statement for pair in pairs for statement in _swap(context, pair)]
+    node = with_members(context, node)
     if isinstance(entity, SegmentEntity):
         return inline(context, node, entity, kind, body)
     if not isinstance(entity, ModuleEntity) or entity.reference is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pse.language.check._ir import ModuleReference, Tag
-from pse.language.check._scope import PROCS, Entity, Frame, Globals, TagEntity, kind_of
+from pse.language.check._scope import PROCS, BundledTags, Entity, Frame, Globals, TagEntity, kind_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -148,6 +148,9 @@ class Context:
         from pse.language.syntax._foreign_names import value_help  # Ranks have no use for it.
 
         help = value_help(name.id) or did_you_mean(name.id, self.frame.visible())
+        of = self.frame.find(name.id.partition(".")[0])
+        if help is None and isinstance(of, BundledTags):
+            help = f"`{of.display}` has the members {', '.join(of.members)}"
         head = self.frame.is_head(name)
         if help is None and head:
             help = f"declare it above:  param i64 {name.id} = …"

@@ -16,6 +16,7 @@ from pse.language.check._scalars import bound, condition, place, scalar
 from pse.language.check._scope import (
     PROCS,
     AliasEntity,
+    BundleEntity,
     Entity,
     Frame,
     Globals,
@@ -27,6 +28,7 @@ from pse.language.check._scope import (
 )
 from pse.language.check._type_resolution import element_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
+from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._kept_trees import program_tree
 from pse.language.types import _symbolic_extents as extents
@@ -80,6 +82,9 @@ def _item(context: Context, item: sx.Item, declarations: Declarations, finder: M
         case sx.Segment():
             declarations.segments.append(item)
             _add(context, item.name, SegmentEntity(item.name.id, item, item.name.span, context.globals))
+        case sx.Bundle():
+            _add(context, item.name, BundleEntity(item.name.id, item, item.name.span, context.globals))
+            _check_members(context, item)
         case sx.ProgramBody():
             declarations.programs.append(item)
         case sx.Param():
@@ -90,8 +95,8 @@ def _item(context: Context, item: sx.Item, declarations: Declarations, finder: M
             _threads(context, item)
         case sx.Options():
             _options(context, item, declarations, finder)
-        case sx.Version():
-            pass  # The parser has checked it.
+        case _:
+            pass  # The version, which the parser has checked.
 
 
 def _add(context: Context, name: sx.Identifier, entity: Entity) -> None:
@@ -186,7 +191,24 @@ def _import_program(
         context.report(error_at("E0503", "this import gives no name of the file", item.span, help=help))
 
 
-Given = SegmentEntity | ParameterEntity | PartitionEntity
+def _check_members(context: Context, item: sx.Bundle) -> None:
+    """Report members of one name; their types are read where a tag is declared with the bundle's."""
+    seen: dict[str, Span] = {}
+    for member in item.members:
+        first = seen.setdefault(member.name.id, member.name.span)
+        if first != member.name.span:
+            message = f"bundle `{item.name.id}` has two members `{member.name.id}`"
+            notes = [(first, "the first one")]
+            context.report(
+                error_at("E0203", message, member.name.span, notes=notes, help="give each a name of its own")
+            )
+    if not item.members:
+        message = f"bundle `{item.name.id}` has no members"
+        help = f"for example:  bundle {item.name.id} {{ f64[8] rho, u }}"
+        context.report(error_at("E0305", message, item.span, help=help))
+
+
+Given = SegmentEntity | ParameterEntity | PartitionEntity | BundleEntity
 """What a file gives to those that import it."""
 
 

@@ -1,4 +1,4 @@
-"""Segments: reusable blocks, inlined where they are called.
+"""Segments: reusable blocks, inlined where they are called.  Bundles: tags that travel under one name.
 
 An array goes in and comes out by name: inside, the segment's names stand for the caller's tags.  A scalar
 input is named once at the call.  Everything else inside has names of its own (`ring#2.visiting`).
@@ -15,13 +15,14 @@ from pse.language.check._distribution_check import in_one_place
 from pse.language.check._ir import Assign, Statement, call_sites
 from pse.language.check._remedies import call_help, conversion, shown, slot_of
 from pse.language.check._scalars import scalar
-from pse.language.check._scope import Frame, SegmentEntity, TagEntity
+from pse.language.check._scope import BundledTags, BundleEntity, Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
 from pse.language.check._type_resolution import ELEMENTS, written_type
 from pse.language.diagnostics._diagnostic import error_at, has_errors
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
+from pse.language.types._expressions import Name
 from pse.language.types._types import Direction, Type
 from pse.text import count_text
 
@@ -31,13 +32,14 @@ Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]
 
 def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, walk: Walk) -> list[Statement]:
     """Check one use of a segment and give its statements."""
-    segment = entity.node
+    segment = segment_with_members(entity)
     if not _callable(context, node, entity) or not _counts(context, node, segment):
         _declare_poison(context, node, kind)
         return []
     goals = [target(context, output, kind) for output in node.outputs]
     caller = context.frame
     inner = _frame(context, entity)
+    name_bundles(context, inner, entity)
     before: list[Statement] = []
     for field, argument in zip(segment.inputs, node.arguments, strict=True):
         before += _input(context, caller, inner, field, argument)
@@ -64,11 +66,13 @@ def check_alone(
 ) -> tuple[list[TagEntity], tuple[Statement, ...]]:
     """Check a segment that nobody calls, for any inputs of its types; give these and its body."""
     inner, caller = _frame(context, entity), context.frame
+    segment = segment_with_members(entity)
+    name_bundles(context, inner, entity)
     context.frame = inner
     given = []
     for field, kind in [
-        *((f, "input") for f in entity.node.inputs),
-        *((f, "output") for f in entity.node.outputs),
+        *((f, "input") for f in segment.inputs),
+        *((f, "output") for f in segment.outputs),
     ]:
         tag = context.new_tag(field.name, written_type(context, field.type), kind)
         context.globals.used.add(field.name.span)
@@ -314,3 +318,103 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
         return True
     context.report(error_at(code, message, span, label=label, notes=notes, help=help))
     return False
+
+
+# Bundles: `var Fluid f` declares a tag for each member, called `f.rho`; where `f` is an input or an output of
+# a call, its members are, in their order.  So nothing behind this file knows of bundles.
+
+
+def declare_bundle(context: Context, node: sx.Var, entity: BundleEntity) -> None:
+    """Declare the tags of `var Fluid f`."""
+    context.globals.used.add(entity.span)
+    wrong = node.type.distribution or node.value
+    if node.type.shape is not None or wrong is not None:
+        message = f"`{entity.name}` is a bundle: its members have their own shapes, distributions and values"
+        place = wrong.span if wrong is not None and wrong.span is not None else node.type.span
+        help = f"write:  var {entity.name} {node.name.id}"
+        context.report(error_at("E0305", message, place, help=help))
+    here = context.frame
+    for member in entity.node.members:
+        if entity.home is not here.globals:
+            context.frame = Frame(entity.home)
+        type = written_type(context, member.type)
+        context.frame = here
+        context.new_tag(member_name(node.name, member), type, "var")
+    here.declare(BundledTags(node.name.id, node.name.span, entity.node))
+
+
+def member_name(name: sx.Identifier, member: sx.Field) -> sx.Identifier:
+    """Name a member of what a name stands for: `fluid.rho`, where the name is written."""
+    return sx.Identifier(f"{name.id}.{member.name.id}", name.span)
+
+
+def bundled(context: Context, value: sx.SyntaxExpression) -> BundledTags | None:
+    """Give the tags that an input stands for, if it names a bundle of them."""
+    found = context.frame.find(value.id) if isinstance(value, Name) else None
+    return found if isinstance(found, BundledTags) else None
+
+
+def with_members(context: Context, node: sx.Call) -> sx.Call:
+    """Put the members of bundles in their place, among the inputs and the outputs of a call."""
+    arguments: list[sx.CallArgument] = []
+    for argument in node.arguments:
+        tags = bundled(context, argument.value) if argument.name is None else None
+        names = [Name(name, argument.value.span) for name in tags.members] if tags is not None else []
+        # Of a bundle that is marked as changed some members are, perhaps not all.
+        arguments += [replace(argument, value=name, inout=False) for name in names] or [argument]
+    outputs: list[sx.OutputNode] = []
+    for output in node.outputs:
+        tags = bundled(context, Name(output.name.id, output.name.span))
+        plain = tags is not None and output.distribution is None and output.reduction is None
+        names = [sx.Identifier(name, output.name.span) for name in tags.members] if tags and plain else []
+        outputs += [replace(output, name=name) for name in names] or [output]
+    return replace(node, arguments=tuple(arguments), outputs=tuple(outputs))
+
+
+def swapped_members(context: Context, node: sx.Call) -> list[sx.Call]:
+    """Give the calls of `swap` that exchange the members of two bundles of one kind; none for other calls."""
+    if node.callee.text != "swap" or len(node.arguments) != 2:
+        return []
+    first, second = (bundled(context, argument.value) for argument in node.arguments)
+    if first is None or second is None or first.bundle is not second.bundle:
+        return []
+    return [
+        replace(node, arguments=tuple(_named(a, n) for a, n in zip(node.arguments, pair, strict=True)))
+        for pair in zip(first.members, second.members, strict=True)
+    ]
+
+
+def _named(argument: sx.CallArgument, name: str) -> sx.CallArgument:
+    return replace(argument, value=Name(name, argument.span))
+
+
+def segment_with_members(entity: SegmentEntity) -> sx.Segment:
+    """Give a segment whose inputs and outputs have members in the place of bundles."""
+    node = entity.node
+    return replace(node, inputs=_fields(entity, node.inputs), outputs=_fields(entity, node.outputs))
+
+
+def _fields(entity: SegmentEntity, fields: tuple[sx.Field, ...]) -> tuple[sx.Field, ...]:
+    found: list[sx.Field] = []
+    for field in fields:
+        bundle = _bundle_of(entity, field)
+        if bundle is None:
+            found.append(field)
+            continue
+        for member in bundle.members:
+            found.append(sx.Field(member.type, member_name(field.name, member), field.span))
+    return tuple(found)
+
+
+def name_bundles(context: Context, frame: Frame, entity: SegmentEntity) -> None:
+    """Make the names of bundles known inside a segment."""
+    for field in (*entity.node.inputs, *entity.node.outputs):
+        bundle = _bundle_of(entity, field)
+        if bundle is not None:
+            context.globals.used.add(bundle.name.span)
+            frame.declare(BundledTags(field.name.id, field.name.span, bundle))
+
+
+def _bundle_of(entity: SegmentEntity, field: sx.Field) -> sx.Bundle | None:
+    found = entity.home.names.get(field.type.element.id)
+    return found.node if isinstance(found, BundleEntity) else None

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pse.errors import EvaluationError
 from pse.language.check._context import Context
 from pse.language.check._remedies import grid_declaration
-from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity, TagEntity
+from pse.language.check._scope import (
+    PROCS,
+    AliasEntity,
+    BundledTags,
+    ParameterEntity,
+    PartitionEntity,
+    TagEntity,
+)
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -200,6 +207,8 @@ def _name(context: Context, node: Name) -> Scalar | None:
         case TagEntity():
             return _tag(context, node, entity)
     help = f"call it in a statement of its own, and use its output:  {node.id}(…) -> x"
+    if isinstance(entity, BundledTags):
+        help = f"name one of its members:  {', '.join(entity.members[:4])}"
     if isinstance(entity, AliasEntity):
         help = f"call one of its modules in a statement of its own:  {node.id}.name(…) -> x"
     context.misused(identifier, entity, "a value", help)

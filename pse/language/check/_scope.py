@@ -76,6 +76,30 @@ class SegmentEntity:
 
 
 @dataclass
+class BundleEntity:
+    """A bundle; `home` has the names of its file."""
+
+    name: str
+    node: sx.Bundle
+    span: Span
+    home: Globals
+
+
+@dataclass
+class BundledTags:
+    """What a name stands for that is declared with the type of a bundle: a tag for each of its members."""
+
+    display: str
+    span: Span
+    bundle: sx.Bundle
+
+    @property
+    def members(self) -> list[str]:
+        """The names of the tags: `fluid.rho`."""
+        return [f"{self.display}.{member.name.id}" for member in self.bundle.members]
+
+
+@dataclass
 class TagEntity:
     """A tag or scalar.
 
@@ -92,7 +116,16 @@ class TagEntity:
     constant: Expression | None = None
 
 
-Entity = ParameterEntity | PartitionEntity | ModuleEntity | AliasEntity | SegmentEntity | TagEntity
+Entity = (
+    ParameterEntity
+    | PartitionEntity
+    | ModuleEntity
+    | AliasEntity
+    | SegmentEntity
+    | BundleEntity
+    | BundledTags
+    | TagEntity
+)
 
 
 def kind_of(entity: Entity) -> str:
@@ -103,6 +136,8 @@ def kind_of(entity: Entity) -> str:
         ModuleEntity: "a module",
         AliasEntity: "an import",
         SegmentEntity: "a segment",
+        BundleEntity: "a bundle",
+        BundledTags: "a bundle of tags",
     }
     if isinstance(entity, TagEntity):
         return "a loop counter" if entity.kind == "counter" else "a tag"
@@ -194,7 +229,7 @@ class Frame:
         self.globals = globals
         self._body = body
         self.prefix = prefix
-        self.blocks: list[dict[str, TagEntity]] = [{}]
+        self.blocks: list[dict[str, TagEntity | BundledTags]] = [{}]
         self.retired: dict[str, TagEntity] = {}
         self._uses: dict[str, int] = {}
 
@@ -219,7 +254,7 @@ class Frame:
         count = self._uses[display] = self._uses.get(display, 0) + 1
         return f"{self.prefix}{display}" + (f"#{count}" if count > 1 else "")
 
-    def declare(self, entity: TagEntity, *, in_frame: bool = False) -> None:
+    def declare(self, entity: TagEntity | BundledTags, *, in_frame: bool = False) -> None:
         """Make a tag visible: in the innermost block, or in the whole frame."""
         self.blocks[0 if in_frame else -1][entity.display] = entity
 
@@ -229,7 +264,8 @@ class Frame:
 
     def leave(self) -> None:
         """End a block."""
-        self.retired |= self.blocks.pop()
+        gone = self.blocks.pop()
+        self.retired |= {name: entity for name, entity in gone.items() if isinstance(entity, TagEntity)}
 
     def made_below(self, name: sx.Identifier) -> Span | None:
         """Give the first place after a name where the frame's statements make a tag of that name."""

@@ -17,9 +17,10 @@ from itertools import count
 
 from pse.language.check._call_resolution import call
 from pse.language.check._context import REPLICATED, Context, OpenLoop, reserved
+from pse.language.check._inlining import declare_bundle
 from pse.language.check._ir import Assign, CallSite, For, If, Parallel, Statement, Tag, While
 from pse.language.check._scalars import Scalar, bound, decision, place, scalar, written
-from pse.language.check._scope import PROCS, TagEntity
+from pse.language.check._scope import PROCS, BundleEntity, TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import ELEMENTS, partition_over, written_type
 from pse.language.diagnostics._diagnostic import error_at
@@ -155,6 +156,10 @@ def _var(context: Context, node: sx.Var) -> list[Statement]:
         help = f"the type stands before the name:  var {node.name.id} {node.type.element.id}"
         context.report(error_at("E0305", f"unknown type `{node.type.element.id}`", node.type.span, help=help))
         context.new_tag(node.type.element, None, "var")
+        return []
+    bundle = context.frame.find(node.type.element.id)
+    if isinstance(bundle, BundleEntity):
+        declare_bundle(context, node, bundle)
         return []
     type = written_type(context, node.type)
     if context.partition is not None:

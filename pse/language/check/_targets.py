@@ -55,6 +55,9 @@ class Target:
 def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
     """Find what an output's name stands for; a name that cannot be written is reported and gives None."""
     found, annotation, stated = context.frame.find(node.name.id), None, None
+    if found is None and "." in node.name.id:  # Members of bundles are declared.
+        context.unknown(node.name)
+        return None
     if node.type is not None:
         stated = _stated(context, node.type)
         if stated is None:

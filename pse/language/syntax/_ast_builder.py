@@ -164,6 +164,16 @@ class TreeBuilder(Transformer[Token, Any]):
         value = only.id if isinstance(only, sx.Identifier) else str(only) if word else _literal(only)
         return Part("value", (value, word), _span(children))
 
+    def bundle(self, children: list[Any]) -> sx.Bundle:
+        members = (member for child in children[2:] if isinstance(child, Part) for member in child.value)
+        return sx.Bundle(children[1], tuple(members), _span(children))
+
+    def members(self, children: list[Any]) -> Part:
+        type, *names = _nodes(children)
+        return Part(
+            "members", tuple(sx.Field(type, name, _span([type, name])) for name in names), _span(children)
+        )
+
     def segment(self, children: list[Any]) -> sx.Segment:
         results = _part(children, "results") or ()
         inputs = _part(children, "fields") or ()
@@ -195,7 +205,7 @@ class TreeBuilder(Transformer[Token, Any]):
     def output(self, children: list[Any]) -> sx.OutputNode:
         distribution = next(iter(_of(children, sx.DistributionNode)), None)
         reduction = next(iter(_of(children, sx.ReductionNode)), None)
-        stated, (name, *_) = None, _of(children, sx.Identifier)
+        stated, name = None, _joined(_of(children, sx.Dotted)[0])
         if isinstance(children[0], Token):
             element = sx.Identifier(str(children[0]), span_of(children[0]))
             stated = sx.TypeNode(element, _part(children, "shape"), distribution, _span(children))
@@ -215,7 +225,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return sx.Var(children[1], children[2], _part(children, "default"), _span(children))
 
     def assignment(self, children: list[Any]) -> sx.Assignment:
-        return sx.Assignment(children[0], children[2], _span(children))
+        return sx.Assignment(_joined(children[0]), children[2], _span(children))
 
     def for_(self, children: list[Any]) -> sx.For:
         _, counter, _, lower, _, upper, *_ = children
@@ -276,7 +286,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return sx.Identifier(str(children[0]), _span(children))
 
     def name_use(self, children: list[Any]) -> ex.Name:
-        return ex.Name(children[0].id, children[0].span)
+        return ex.Name(children[0].text, children[0].span)
 
     def position(self, children: list[Any]) -> ex.Name:
         return ex.Name("".join(map(str, children)), _span(children))
@@ -308,6 +318,11 @@ class TreeBuilder(Transformer[Token, Any]):
         if callee.text in BUILTINS and all(a.name is None and not a.inout for a in arguments):
             return ex.Apply(callee.text, tuple(argument.value for argument in arguments), _span(children))
         return sx.CallExpression(callee, arguments, _span(children))
+
+
+def _joined(dotted: sx.Dotted) -> sx.Identifier:
+    """Give `fluid.rho` as one name, that of a bundle's member."""
+    return sx.Identifier(dotted.text, dotted.span)
 
 
 def _word(child: Token | sx.Identifier) -> str:

@@ -86,12 +86,14 @@ def _starts(tree: sx.Program) -> set[Place]:
             continue
         if not hasattr(node, "__dataclass_fields__"):
             continue
-        begun: Sequence[sx.Item | sx.Statement | sx.OptionNode] = ()
+        begun: Sequence[sx.Item | sx.Statement | sx.OptionNode | sx.Field] = ()
         match node:
             case sx.Program(items, _):
                 begun = items
             case sx.Options(entries, _):
                 begun = entries
+            case sx.Bundle(_, members, _):
+                begun = members
             case sx.Block(statements, span) if not (statements and statements[0].span == span):
                 begun = statements
         places |= {(child.span.line, child.span.column) for child in begun}

@@ -91,9 +91,9 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
 def _promote(tokens: list[Token], keywords: set[str]) -> None:
     """Turn names into keywords.
 
-    `reduce(` is a name, so that it can be answered like any other call; `threads` is a keyword only where
-    another name follows outside of all braces, `step` only behind the bounds of a loop, `inout` only before
-    the name of an input; the type of an output is one only before its name or its shape.
+    `reduce(` is a name, so that it can be answered like any other call; `threads` and `bundle` are keywords
+    only where another name follows outside of all braces, `step` only behind the bounds of a loop, `inout`
+    only before the name of an input; the type of an output is one only before its name or its shape.
     """
     following = [*tokens[1:], Token("$END", "")]
     depth, before, heads, parentheses = 0, following[-1], False, 0
@@ -110,10 +110,10 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
         before = token
         if token.type != "NAME":
             continue
-        if token in keywords and not (token == "reduce" and after.type == "LPAR"):
+        named = after.type == "NAME" and after not in keywords
+        item = token in ("threads", "bundle") and depth == 0 and named
+        if item or (token in keywords and not (token == "reduce" and after.type == "LPAR")):
             token.type = token.upper()
-        elif token == "threads" and depth == 0 and after.type == "NAME" and after not in keywords:
-            token.type = "THREADS"
 
 
 def token_span(token: Token, path: str) -> Span:

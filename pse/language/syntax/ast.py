@@ -275,10 +275,19 @@ class Options:
 
 @dataclass(frozen=True)
 class Field:
-    """One input or output of a segment."""
+    """One input or output of a segment, or a member of a bundle."""
 
     type: TypeNode
     name: Identifier
+    span: Span
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """`bundle Fluid { … }`; members that are written with one type have its node in common."""
+
+    name: Identifier
+    members: tuple[Field, ...]
     span: Span
 
 
@@ -302,7 +311,7 @@ class ProgramBody:
     span: Span
 
 
-Item = Version | Import | Param | PartitionNode | Threads | Options | Segment | ProgramBody
+Item = Version | Import | Param | PartitionNode | Threads | Options | Bundle | Segment | ProgramBody
 
 
 @dataclass(frozen=True)
