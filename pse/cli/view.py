@@ -103,12 +103,7 @@ def command(
     which, as it is printed, too.
     """
     _refuse_view(directories, output)
-    if output is None and not serve:
-        context = click.get_current_context()
-        needed = next(one for one in context.command.params if one.name == "output")
-        raise click.MissingParameter(ctx=context, param=needed)
-    if output is not None and serve:
-        raise UsageError("a page is served, or written into a file", help="leave out either --serve or -o")
+    _check_output(output, serve)
     form = choose_format(output, more=["html"]) if output else "html"
     _check_pair(directories, like_first or like_second, form)
     chosen = list(dict.fromkeys(names or ("gantt",)))
@@ -164,6 +159,15 @@ def beside(output: str, name: str) -> Path:
     """Name the file of one view of several."""
     path = Path(output)
     return path.with_name(f"{path.stem}-{name}{path.suffix}")
+
+
+def _check_output(output: str | None, serve: bool) -> None:
+    if output is None and not serve:
+        context = click.get_current_context()
+        needed = next(one for one in context.command.params if one.name == "output")
+        raise click.MissingParameter(ctx=context, param=needed)
+    if output is not None and serve:
+        raise UsageError("a page is served, or written into a file", help="leave out either --serve or -o")
 
 
 def _check_pair(runs: tuple[str, ...], alike: tuple[str, ...], form: str) -> None:

@@ -1,0 +1,114 @@
+"""What the page draws and saves: slices of the coscheduled layer, pictures as files, a thousand ranks."""
+
+import base64
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pse_testing.traces import call_rows, write_trace as write_rows
+
+from pse import trace
+from pse.bench._synthetic_trace import write_trace
+from pse.trace import EventType, pair
+from pse.views.page import write_html
+
+pytest.importorskip("selenium", reason="selenium isn't installed")
+from selenium.webdriver.support.ui import WebDriverWait
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def load(browser: Any) -> Callable[[Path], Callable[..., Any]]:
+    def opened(path: Path) -> Callable[..., Any]:
+        browser.get(path.as_uri())
+        ready = "return Boolean(globalThis.gantt)"
+        WebDriverWait(browser, 30, 0.02).until(lambda _: browser.execute_script(ready))
+        return browser.execute_script
+
+    return opened
+
+
+def picture(address: str) -> Any:
+    image = pytest.importorskip("PIL.Image")
+    data = base64.b64decode(address.partition(",")[2])
+    return np.asarray(image.open(io.BytesIO(data)).convert("RGB"))
+
+
+def test_a_picture_is_saved_as_it_is_seen(load, tmp_path) -> None:
+    write_trace(tmp_path / "trace", 600, 2)
+    write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
+    ask = load(tmp_path / "view.html")
+    pixels = picture(ask("return gantt.pngOf()"))
+    colour = ask("return gantt.model.groups.find((group) => group.id === 'call:compute').colour")
+    wanted = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    assert (pixels == wanted).all(axis=2).sum() > 1000
+    drawn = ET.fromstring(ask("return gantt.svgOf()"))
+    words = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert words[0] == ask("return gantt.model.title")
+    assert set(words[2:]) == set(ask("return gantt.model.rows.map((row) => row.label)"))
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}image"))) == 3
+
+
+def test_slices_are_drawn_and_told(load, tmp_path, make) -> None:
+    slices = [
+        {"time": (10 * number + 4) * MS, "type": EventType.TIME_SLICE, "flags": number % 2,
+         "a": pair(number, 1), "b": 10 * number * MS, "c": pair(1500, 2)}
+        for number in range(5)
+    ]  # fmt: skip
+    matches = [
+        {"time": 9 * MS, "type": EventType.SLICE_MATCH, "flags": kind, "a": pair(0, 0), "b": 2 * MS,
+         "c": pair(1, 0)}
+        for kind in (0, 0, 2)
+    ]  # fmt: skip
+    rows = sorted([*call_rows(0, 0, 50 * MS), *slices, *matches], key=lambda row: row["time"])
+    write_html(write_rows(tmp_path / "t", [rows], make.definitions(1), (), ()), tmp_path / "view.html")
+    ask = load(tmp_path / "view.html")
+    count = "return (gantt.timeline.draw(), gantt.pngOf())"
+    colours = ((0xCC, 0x79, 0xA7), (0x88, 0x22, 0x55))
+
+    def seen() -> list[int]:
+        pixels = picture(ask(count))
+        return [int((pixels == colour).all(axis=2).sum()) for colour in colours]
+
+    assert min(seen()) > 50
+    ask("document.querySelector('[data-layer=slices]').click()")
+    assert seen() == [0, 0]
+    ask("document.querySelector('[data-layer=slices]').click()")
+    told = ask(
+        "gantt.timeline.draw();"
+        "const { y, main } = gantt.view.places[0], canvas = document.getElementById('blocks'),"
+        " { left, top } = canvas.getBoundingClientRect();"
+        "canvas.dispatchEvent(new PointerEvent('pointermove',"
+        " { clientX: left + gantt.xOf(3e6), clientY: top + y + main - 2 }));"
+        "return document.getElementById('tip').innerText"
+    )
+    for part in (
+        "time slice",
+        "since a rank blocked",
+        "4.00 ms",
+        "1.50 µs until",
+        "matched receives\n2",
+        "matched sends\n1",
+    ):
+        assert part in told
+
+
+@pytest.mark.slow
+def test_a_thousand_ranks_are_a_screenful_in_every_panel(load, tmp_path, browser) -> None:
+    write_trace(tmp_path / "trace", 60_000, 512)
+    opened = trace.open(tmp_path / "trace")
+    write_html(opened, tmp_path / "view.html")
+    ask = load(tmp_path / "view.html")
+    assert ask("return gantt.model.rows.length") == 1025
+    ask("const box = document.getElementById('alike'); box.checked = true; box.onchange()")
+    assert ask("return gantt.view.total <= Math.max(gantt.view.height, 400)")
+    assert "of 1025 rows" in ask("return document.getElementById('rownote').textContent")
+    for tab in ask("return [...document.querySelectorAll('#tabs button')].map((one) => one.id)"):
+        ask("document.getElementById(arguments[0]).click()", tab)
+        assert ask("return document.getElementById('panel').children.length") > 0
+    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
