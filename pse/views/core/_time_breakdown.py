@@ -39,8 +39,8 @@ LATEST = 2**53
 START_AND_END = "start and end"
 """What the time outside of the program is called."""
 ENGINE_STYLES = {
-    "hand-over": Style("#0072B2"),
-    "memory": Style("#56B4E9"),
+    "hand-over": Style("#8A929C", "...."),  # No colour of a module: they share a bar.
+    "memory": Style("#C4CAD2", "xxxx"),
     START_AND_END: Style("#BBBBBB", "////"),
     "rest of the engine": Style("#666666"),
 }
