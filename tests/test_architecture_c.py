@@ -58,6 +58,8 @@ COMPILE = ("-O0", "-c", "-fvisibility=hidden", "-D_GNU_SOURCE", "-w")
 LANGUAGES = {".c": ("cc", "-std=gnu11"), ".cpp": ("c++", "-std=c++17")}
 WEAK = {"U", "V", "W", "u", "v", "w"}
 """What an object needs, or has beside others: inline functions of C++ are in each that uses them."""
+ROW = re.compile(r"^\| `(\w+)` \| .* \| ([^|]*) \|$", re.MULTILINE)
+"""A room in the design's table of cext, and the rooms that it uses."""
 MAY_GO_FIRST = re.compile(r"^\s*#\s*include\s*\"([^\"]+)\"", re.MULTILINE)
 _BASES = r"(?: final)?(?:\s*:(?!:)[^{;]*)?"
 TYPE = re.compile(rf"^(?:typedef )?(?:struct|union|enum class|enum|class) (\w+){_BASES}\s*\{{", re.MULTILINE)
@@ -187,6 +189,16 @@ def cycle(graph: Mapping[Path, Iterable[Path]]) -> list[str]:
 def test_includes_form_no_cycle():
     files = (*sources(), *headers())
     assert cycle({path: includes(path) for path in files}) == []
+
+
+def test_rooms_include_of_others_what_the_design_says():
+    table = (ROOT / "docs/design.md").read_text().partition("| `cext/` |")[2].partition("\n\n")[0]
+    used = {room: set(re.findall(r"`(\w+)`", cell)) for room, cell in ROW.findall(table)}
+    used["toolstack"].discard("bcs")
+    found: dict[str, set[str]] = {room: set() for room in used}
+    for path in (*sources(), *headers()):
+        found[room_of(path)] |= {room_of(header) for header in includes(path) if CEXT in header.parents}
+    assert {room: others - {room, "abi"} for room, others in found.items()} == used
 
 
 def test_calls_between_files_form_no_cycle(symbols):
