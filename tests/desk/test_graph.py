@@ -144,3 +144,44 @@ def test_offsets_are_those_of_the_browser():
     start = label["span"]["start"]
     shown = text.encode("utf-16-le")[2 * start :].decode("utf-16-le")
     assert shown.startswith("thread_B init()")
+
+
+LOOP = """coven 1
+param i64 n = 9
+program p {
+  var i64 x = 0
+  for k in 0 .. n step 2 {
+    x = 1
+    if k > 3 { break }
+    x = 2
+  }
+  print(x)
+}
+"""
+
+
+def test_what_a_break_takes_out_of_a_loop_reaches_what_follows():
+    loop = Editing(LOOP)
+    assert loop.errors == []
+    assert loop.node("break")["kind"] == "break"
+    assert loop.frame("for")["fields"]["step"]["text"] == "2"
+    before = {node["id"]: node["text"] for node in loop.graph["nodes"]}
+    target = loop.node("print")["id"]
+    sources = {before[e["from"]["id"]] for e in loop.graph["edges"] if e["to"]["id"] == target}
+    assert sources == {"var i64 x = 0", "x = 1", "x = 2"}
+    loop.do({"op": "delete", "items": [loop.node("break")["id"]]})
+    assert "x = 1" not in {before[e["from"]["id"]] for e in loop.graph["edges"] if e["to"]["id"] == target}
+
+
+def test_a_segment_of_another_file_has_its_ports(tmp_path):
+    (tmp_path / "lib.coven").write_text(
+        "coven 1\nparam i64 m = 4\nsegment twice(f64[m] @ root x) -> (f64[m] @ root y) { copy(x) -> y }\n"
+    )
+    text = 'coven 1\nimport "lib.coven" { twice, m }\nprogram p {\n  var f64[m] a\n  zero() -> a\n'
+    text += "  twice(a) -> b\n  print(b)\n}\n"
+    program = Editing(text, tmp_path / "p.coven")
+    node = program.node("twice")
+    assert (node["kind"], node["thread"]) == ("segment", None)
+    assert [port["name"] for port in node["inputs"] + node["outputs"]] == ["x", "y"]
+    assert ("zero", "a", "twice", "x") in program.edges()
+    assert program.graph["imported_parameters"] == [{"name": "m", "type": "i64", "default": "4"}]

@@ -56,6 +56,7 @@ class Reaching:
         self._symbols, self._ports_of = symbols, ports_of
         self._loops: dict[Element, Definitions] = {}
         self._flows: dict[tuple[object, ...], Flow] = {}
+        self._left: list[Definitions] = []
 
     def flows(self, frames: list[Element]) -> list[Flow]:
         """Give the edges within the program and its segments."""
@@ -84,6 +85,8 @@ class Reaching:
                 known = after if following == "else" else _union(known, after)
             elif element.kind == "else":
                 known = _union(known, self._walk(element.inner, dict(branch), use))
+            elif element.kind == "break":
+                self._left.append(dict(known))
             elif element.block is not None:
                 known = self._walk(element.inner, known, use)
             else:
@@ -95,13 +98,18 @@ class Reaching:
         carried = {name: _carried(made, loop) for name, made in self._made(loop).items()}
         inside = _union(known, carried)
         self._read_head(loop, inside if loop.kind == "while" else known, use)
-        after = self._walk(loop.inner, inside, use)
-        return _union(known, _without(after, loop))
+        outer, self._left = self._left, []
+        for after in (self._walk(loop.inner, inside, use), *self._left):
+            known = _union(known, _without(after, loop))
+        self._left = outer
+        return known
 
     def _made(self, loop: Element) -> Definitions:
         """Give what a loop's body defines by its end, whatever came in."""
         if loop not in self._loops:
+            outer, self._left = self._left, []
             self._loops[loop] = self._walk(loop.inner, {}, lambda *_: None)
+            self._left = outer
         return self._loops[loop]
 
     def _read_head(self, element: Element, known: Definitions, use: Callable[..., None]) -> None:

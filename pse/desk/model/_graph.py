@@ -165,7 +165,9 @@ class _Writer:
         reference = self.model.drawn.module(call.callee.text) if call else None
         segment = self.model.is_segment(element)
         inputs, outputs = self.model.ports(element)
-        if call is None:
+        if isinstance(node, sx.Break):
+            shown, made = [], []
+        elif call is None:
             shown = [self.value_input(name) for name in self._read(node)]
             made = [self.value_output(node)]
         else:
@@ -334,6 +336,7 @@ class _Writer:
         entries = [e for item in model.items(sx.Options) for e in item.entries]  # type: ignore[union-attr]
         return {
             "parameters": [self.parameter(item) for item in model.items(sx.Param)],
+            "imported_parameters": self.imported_parameters(),
             "partitions": [self.partition(item) for item in model.items(sx.PartitionNode)],
             "options": [
                 {
@@ -361,6 +364,19 @@ class _Writer:
             "span": self.span(item.span),
             "line": item.span.line,
         }
+
+    def imported_parameters(self) -> list[Json]:
+        """Give the parameters of files that are imported, which a run can set, too."""
+        program, path = self.model.analysis.inspection.program, self.model.analysis.path
+        return [
+            {
+                "name": p.name,
+                "type": p.element.label,
+                "default": render_expression(p.default) if p.default is not None else None,
+            }
+            for p in (program.parameters if program is not None else ())
+            if p.span.path != path
+        ]
 
     def partition(self, item: Any) -> Json:
         grid = ", ".join(self.text.of(extent.span) for extent in item.grid)

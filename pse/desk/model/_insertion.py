@@ -42,8 +42,7 @@ Called = tuple[str, Sequence[Port], Sequence[Port], Edits]
 def _called(model: ProgramModel, operation: Operation) -> Called:
     module = mapping_of(operation, "module")
     if isinstance(name := module.get("segment"), str):
-        found = next((s for s in model.drawn.symbols.of_kind("segment") if s.name == name), None)
-        if found is None:
+        if model.segment(name) is None:
             raise UsageError(f"there is no segment {name}", help="load the palette again")
         return name, *model.interface(name), []
     name, file = module.get("std") or module.get("name"), module.get("file", STANDARD)

@@ -40,7 +40,7 @@ def palette(model: ProgramModel, root: str) -> Json:
     beside = [_entry(model, module.file, module.signature) for module in listed]
     groups = {
         "Imported": imported,
-        "Segments": [_segment(item) for item in model.items(sx.Segment)],
+        "Segments": list(_segments(model)),
         "In this directory": [e for e in beside if (e["module"]["file"], e["name"]) not in known],
         "Standard library": [_standard(s) for s in model.finder.find(STANDARD, "").signatures],
     }
@@ -49,6 +49,17 @@ def palette(model: ProgramModel, root: str) -> Json:
     ]
     found = [{"title": title, "modules": modules} for title, modules in groups.items() if modules]
     return {"groups": found, "problems": problems}
+
+
+def _segments(model: ProgramModel) -> Iterator[Json]:
+    """Give the segments of the program, and those that it imports by name."""
+    yield from (_segment(item, item.name.id) for item in model.items(sx.Segment))  # type: ignore[union-attr]
+    imports = (item for item in model.items(sx.Import) if isinstance(item, sx.Import))
+    for item in imports:
+        for local in item.names or ():
+            name = (local.alias or local.name).id
+            if (segment := model.segment(name)) is not None:
+                yield _segment(segment, name)
 
 
 def _imported(model: ProgramModel) -> Iterator[Json]:
@@ -93,15 +104,15 @@ def _common(module: Json, signature: Signature, doc: str, language: str) -> Json
     }
 
 
-def _segment(item: Any) -> Json:
+def _segment(item: Any, name: str) -> Json:
     inputs, outputs = _names(item.inputs), _names(item.outputs)
     results = f" -> ({', '.join(outputs)})" if outputs else ""
     return {
-        "module": {"segment": item.name.id},
-        "name": item.name.id,
+        "module": {"segment": name},
+        "name": name,
         "doc": "",
         "language": "coven",
-        "signature": f"{item.name.id}({', '.join(inputs)}){results}",
+        "signature": f"{name}({', '.join(inputs)}){results}",
         "inputs": inputs,
         "outputs": outputs,
     }

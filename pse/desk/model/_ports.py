@@ -30,12 +30,12 @@ class Port(NamedTuple):
 Ports = tuple[list[Port], list[Port]]
 
 
-def call_ports(element: Element, analysis: Analysis) -> Ports:
-    """Give the inputs and outputs of a call; none of what is not one."""
+def call_ports(element: Element, analysis: Analysis, segment: sx.Segment | None) -> Ports:
+    """Give the inputs and outputs of a call, perhaps of a segment; none of what is not one."""
     call = element.call
     if call is None:
         return [], []
-    inputs, outputs = interface(call.callee.text, analysis)
+    inputs, outputs = interface(call.callee.text, analysis, segment)
     if isinstance(element.node, sx.Let):
         written = [sx.OutputNode(element.node.name, None, None, element.node.name.span)]
     else:
@@ -43,19 +43,21 @@ def call_ports(element: Element, analysis: Analysis) -> Ports:
     return list(_inputs(inputs, call.arguments)), list(_outputs(outputs, written))
 
 
-def interface(called: str, analysis: Analysis) -> Ports:
-    """Give what a module or segment takes and gives, by the name that calls write."""
+def interface(called: str, analysis: Analysis, segment: sx.Segment | None) -> Ports:
+    """Give what a module takes and gives, by the name that calls write, or a segment."""
     if (reference := analysis.module(called)) is not None:
         signature = reference.signature
         return [parameter_port(p) for p in signature.inputs], [parameter_port(p) for p in signature.outputs]
-    segment = next((s for s in analysis.symbols.of_kind("segment") if s.name == called), None)
-    if segment is None or not isinstance(segment.node, sx.Segment):
+    if segment is None:
         return [], []
-    return _fields(segment.node.inputs, "in", analysis), _fields(segment.node.outputs, "out", analysis)
+    return _fields(segment.inputs, "in", analysis), _fields(segment.outputs, "out", analysis)
 
 
 def _fields(fields: Sequence[sx.Field], direction: str, analysis: Analysis) -> list[Port]:
-    return [Port(field.name.id, direction, tag_type(field.name, analysis)) for field in fields]
+    """Give the ports of a segment; types of one in another file are not known here."""
+    own = [field.span.path == analysis.path for field in fields]
+    types = [tag_type(f.name, analysis) if here else None for f, here in zip(fields, own, strict=True)]
+    return [Port(f.name.id, direction, kind) for f, kind in zip(fields, types, strict=True)]
 
 
 def tag_type(name: sx.Identifier, analysis: Analysis) -> Type | None:

@@ -9,11 +9,13 @@ from pse.desk.model._flow import Flow, Reaching
 from pse.desk.model._identity import Names
 from pse.desk.model._ports import Ports, call_ports, interface
 from pse.desk.model._text import Text
-from pse.errors import UsageError
+from pse.errors import ModuleNotFound, UsageError
 from pse.language.check import CallSite
 from pse.language.syntax import ast as sx, parse_program
 from pse.lsp import Analysis, OpenFiles
 from pse.program import DEFAULT_LABEL, number_statements
+
+_PROGRAM = ".coven"
 
 
 class ProgramModel:
@@ -56,17 +58,49 @@ class ProgramModel:
         names.give(self.text, self.elements)
         self._by_id = {element.id: element for element in self.elements}
         self._ports: dict[Element, Ports] = {}
+        self._segments: dict[str, sx.Segment | None] = {}
         self.flows: list[Flow] = Reaching(self.drawn.symbols, self.ports).flows(self.frames)
 
     def ports(self, element: Element) -> Ports:
         """Give the inputs and outputs of a call."""
         if element not in self._ports:
-            self._ports[element] = call_ports(element, self.drawn)
+            call = element.call
+            segment = self.segment(call.callee.text) if call is not None else None
+            self._ports[element] = call_ports(element, self.drawn, segment)
         return self._ports[element]
 
     def interface(self, called: str) -> Ports:
         """Give what a module or segment takes and gives, by the name that calls write."""
-        return interface(called, self.drawn)
+        return interface(called, self.drawn, self.segment(called))
+
+    def segment(self, called: str) -> sx.Segment | None:
+        """Give the segment that calls name so, of this file or of one that it imports."""
+        if called not in self._segments:
+            own = (item for item in self.items(sx.Segment) if isinstance(item, sx.Segment))
+            found = next((item for item in own if item.name.id == called), None)
+            self._segments[called] = found or self._imported_segment(called)
+        return self._segments[called]
+
+    def _imported_segment(self, called: str) -> sx.Segment | None:
+        for item in self.items(sx.Import):
+            assert isinstance(item, sx.Import)
+            names = {(n.alias or n.name).id: n.name.id for n in item.names or ()}
+            alias, _, last = called.rpartition(".")
+            name = last if item.alias is not None and item.alias.id == alias else names.get(called)
+            if item.path.endswith(_PROGRAM) and name is not None:
+                found = next((s for s in self.segments_of(item.path) if s.name.id == name), None)
+                if found is not None:
+                    return found
+        return None
+
+    def segments_of(self, import_path: str) -> list[sx.Segment]:
+        """Give the segments of a file that is imported; none if it can't be read."""
+        try:
+            path, text, _ = self.finder.read_program(import_path, self.analysis.path)
+        except ModuleNotFound:
+            return []
+        tree = parse_program(text, path).tree
+        return [item for item in (tree.items if tree else ()) if isinstance(item, sx.Segment)]
 
     def element(self, id: object) -> Element:
         """Give a node or frame.
@@ -117,7 +151,7 @@ class ProgramModel:
         return {(site.span.line, site.span.column): site for site in reversed(sites)}
 
     def thread(self, element: Element) -> str | None:
-        """Give the thread on which a call runs; None for what is no call, or a segment's, or a swap."""
+        """Give the thread on which a call runs; None for what runs on none, and for a segment."""
         if element.call is None or self.is_segment(element) or self.is_swap(element):
             return None
         site = self._sites.get(self.text.place(element.start))
@@ -129,10 +163,7 @@ class ProgramModel:
     def is_segment(self, element: Element) -> bool:
         """Whether a node is a call of a segment."""
         call = element.call
-        return call is not None and any(
-            isinstance(item, sx.Segment) and item.name.id == call.callee.text
-            for item in self.items(sx.Segment)
-        )
+        return call is not None and self.segment(call.callee.text) is not None
 
     def is_swap(self, element: Element) -> bool:
         """Whether a call exchanges what two names stand for, which no thread does."""
