@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import importlib.resources
 import os
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ _NO_PAGE = """<!doctype html>
 <p>This copy of pse has no pse/desk/assets/index.html. Build it with npm: <code>make bundles</code>,
 then load this page again. The server itself runs.</p></body></html>
 """
+_LAST_REQUESTS = 3.0
+"""Seconds that requests under way get when the desk ends."""
 
 
 class Desk:
@@ -167,7 +170,7 @@ async def _events(socket: WebSocket) -> None:
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     message = f"the desk can't do this: {error!r}"
-    return JSONResponse({"error": {"message": message, "help": "see the terminal of `pse desk`"}}, 500)
+    return JSONResponse({"error": {"message": message, "help": "nothing is lost; try it again"}}, 500)
 
 
 def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
@@ -177,6 +180,9 @@ def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
     async def life(_: Starlette) -> AsyncIterator[None]:
         yield
         await asyncio.to_thread(desk.runs.end)
+        leaving = threading.Timer(_LAST_REQUESTS, os._exit, [0])  # A build may take longer than one waits.
+        leaving.daemon = True
+        leaving.start()
 
     routes: list[BaseRoute] = [
         Route("/", _page),

@@ -101,7 +101,7 @@ def _run(application: object, listening: socket.socket) -> None:
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # It tells the page what is wrong.
     config = uvicorn.Config(
         application,  # type: ignore[arg-type]
-        log_level="error",
+        log_level="critical",  # What goes wrong in a request is answered to the page.
         ws="websockets-sansio",
         ws_max_size=_LARGEST_FRAME,
         timeout_graceful_shutdown=1,
