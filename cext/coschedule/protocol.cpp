@@ -535,10 +535,10 @@ void Protocol::let_go(uint32_t index)
         one.state = State::free;
         return tell(News::received, index, !one.sent);
     }
-    s_.give_back(one);
     const Rank &owner = s_.rank(one.owner);
-    if (owner.unbuffered && owner.waits != Wait::away)
-        unblock(one.owner); // Perhaps there is a buffer now.
+    if (one.buffer != none && owner.unbuffered && owner.waits != Wait::away)
+        unblock(one.owner); // One of its sends gets the buffer.
+    s_.give_back(one);
     one.state == State::done ? collect(index) : complete(index);
 }
 
