@@ -26,9 +26,10 @@ def sites(runs: Runs, id: str) -> Json:
     """Give what each call site took, and its part of the critical path where there is a trace."""
     details = runs.details(id)
     report = _report(details, id)
-    rows = [_site(row) for row in report["sites"]]
+    program = details["run"]["program"]
+    rows = [_site(row, program) for row in report["sites"]]
     folder = runs.folder(id) / "trace"
-    return {"sites": rows, "critical": _critical(folder) if folder.is_dir() else None}
+    return {"sites": rows, "critical": _critical(folder, program) if folder.is_dir() else None}
 
 
 def _report(details: Json, id: str) -> Json:
@@ -39,9 +40,14 @@ def _report(details: Json, id: str) -> Json:
     return report
 
 
-def _site(row: Json) -> Json:
-    where = split_place(row["place"])[1]
-    line, column = where[-1] if where else (None, None)
+def _place(place: str, program: str) -> tuple[int | None, int | None]:
+    """Give line and column of a place in the program; None for one in a file that it imports."""
+    path, where = split_place(place)
+    return where[-1] if where and path == program else (None, None)
+
+
+def _site(row: Json, program: str) -> Json:
+    line, column = _place(row["place"], program)
     return {
         "line": line,
         "column": column,
@@ -54,7 +60,7 @@ def _site(row: Json) -> Json:
     }
 
 
-def _critical(folder: Path) -> list[Json]:
+def _critical(folder: Path, program: str) -> list[Json]:
     """Give the seconds that calls of each site take on the critical path."""
     trace = open_trace(str(folder))
     path = critical_path(trace)
@@ -63,17 +69,16 @@ def _critical(folder: Path) -> list[Json]:
     for site in np.unique(calls["site"]).tolist():
         of = calls[calls["site"] == site]
         seconds = int((of["end"] - of["begin"]).sum()) / 1e9
-        line, column = _place(trace, site)
+        line, column = _place(_written(trace, site), program)
         share = 1e9 * seconds / path.length if path.length else 0.0
         found.append({"line": line, "column": column, "seconds": seconds, "share": share})
     return sorted(found, key=lambda row: -row["seconds"])
 
 
-def _place(trace: Trace, site: int) -> tuple[int | None, int | None]:
-    sites = trace.definitions.sites if trace.definitions is not None else ()
-    definition = next((d for d in sites if d.id == site), None)
-    where = split_place(definition.place)[1] if definition is not None else []
-    return where[-1] if where else (None, None)
+def _written(trace: Trace, site: int) -> str:
+    """Give the place of a call site as the trace has it."""
+    known = trace.definitions.sites if trace.definitions is not None else ()
+    return next((definition.place for definition in known if definition.id == site), "")
 
 
 def compare(runs: Runs, left: str, right: str) -> Json:
