@@ -67,6 +67,78 @@ def test_a_call_that_is_moved_to_another_thread_changes_one_word(open_desk):
     assert page.save() == HEAT.read_text()
 
 
+def test_what_is_typed_is_drawn_where_nothing_else_moves_and_the_cursor_selects(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    page.settle()
+    before = page.places()
+    page.one(".cm-content").click()
+    page.press("Control", "End")
+    page.press("Arrow_Up")
+    page.press("Arrow_Up")
+    page.press("End")
+    page.type('\nsave("again.npy", field)')
+    page.wait(lambda: page.calls().count("save") == 2)
+    page.settle()
+    after = page.places()
+    assert {name: after[name] for name in before} == before
+    assert page.one(".react-flow__node.selected .call").get_attribute("title") == 'save("again.npy", field)'
+
+
+def test_a_port_that_does_not_fit_says_why_and_nothing_is_connected(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    page.lay_out()
+    hands = page.draw(("exchange", "a"), ("save", "file"))
+    hands.perform()
+    assert "a scalar is expected here" in page.one(".why").text
+    page.hands(page.browser).release().perform()
+    assert page.save() == HEAT.read_text()
+
+
+def test_a_run_prints_counts_and_colours_calls_by_time(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    page.command("Show or hide the run")
+    for name, value in SMALL.items():
+        page.one(f"#run-form input[name='parameter {name}']").send_keys(value)
+    page.click("Run")
+    page.wait(lambda: page.one("[data-state]").get_attribute("data-state") == "done")
+    page.wait(lambda: page.all("select[aria-label='Colour calls by']"))
+    page.wait(lambda: "×" in page.one(".call[data-call='step'] .badge").text)
+    assert (page.folder / "heat.npy").is_file()
+
+
+def test_a_file_that_was_changed_elsewhere_is_shown_or_both_texts_are_to_choose_from(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    (page.folder / "heat.coven").write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-5"))
+    page.wait(lambda: "tol = 1e-5" in page.text())
+    page.fill("parameter NX", "512")
+    (page.folder / "heat.coven").write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-4"))
+    page.wait(lambda: page.all("dialog .cm-mergeView"))
+    page.click("Save this page’s text")
+    page.wait(lambda: page.one("[aria-label='State of the file']").text == "saved")
+    written = (page.folder / "heat.coven").read_text()
+    assert "NX = 512" in written
+    assert "tol = 1e-5" in written
+
+
+def test_a_page_whose_server_is_gone_keeps_the_text_and_says_so(browser, tmp_path):
+    shutil.copytree(PROGRAMS, tmp_path / "work")
+    with serving(tmp_path / "work/heat.coven") as address:
+        page = Page(browser, address, tmp_path / "work")
+        page.wait(lambda: page.calls())
+    page.wait(lambda: page.all(".banner[role='alert']"))
+    page.one(".cm-content").click()
+    page.press("Control", "Home")
+    page.type("// kept\n")
+    page.wait(lambda: page.text().startswith("// kept"))
+    assert "is kept in this page" in page.one(".banner[role='alert']").text
+    page.script("window.onbeforeunload = null")
+    page.abandon()
+
+
 def test_heat_is_built_of_palette_ports_and_forms_and_computes_the_same_bits(open_desk, pse, tmp_path):
     page = open_desk("drawn.coven", drawn="")
     page.click("Begin a program")

@@ -1,5 +1,6 @@
 """The desk as a person uses it: `pse desk` on a directory, and its page in a real browser."""
 
+import contextlib
 import re
 import signal
 import subprocess
@@ -14,6 +15,10 @@ PLACES = """
 if (document.querySelector("section.graph").ariaBusy === "true") return null;
 const moved = document.querySelectorAll(".react-flow__node, .react-flow__viewport");
 return [...moved].map((one) => one.style.transform);
+"""
+NAMED_PLACES = """
+const nodes = [...document.querySelectorAll(".react-flow__node")];
+return nodes.map((one) => [one.dataset.id, one.style.transform]);
 """
 PATIENCE = 30
 """Seconds that the page may take for anything: other tests run beside."""
@@ -82,8 +87,8 @@ class Page:
         self.press("Enter")
 
     def click(self, text: str) -> None:
-        """Press the button that says this."""
-        self.wait(lambda: [one.click() or one for one in self.all("button") if one.text == text])
+        """Press the first button that says this."""
+        self.wait(lambda: next((one for one in self.all("button") if one.text == text), None)).click()
 
     def answer(self, **values: str) -> None:
         """Fill the dialog that asks for something in, and confirm it."""
@@ -116,6 +121,16 @@ class Page:
 
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys(value if value else Keys.DELETE)
+
+    def type(self, text: str) -> None:
+        """Type where the cursor is."""
+        self.hands(self.browser).send_keys(text).perform()
+
+    def abandon(self) -> None:
+        """Leave the page, though it has edits."""
+        self.browser.execute_cdp_cmd("Page.navigate", {"url": "about:blank"})
+        with contextlib.suppress(Exception):
+            self.browser.switch_to.alert.accept()
 
     # Text.
 
@@ -205,11 +220,15 @@ class Page:
         """Draw a line from an output to an input: ``connect(("init", "u"), ("exchange", "u"))``."""
         self.lay_out()
         before = self.text()
-        self._draw(start, end).release().perform()
+        self.draw(start, end).release().perform()
         self.wait(lambda: self.text() != before)
         self.settle()
 
-    def _draw(self, start: tuple[str, str], end: tuple[str, str]) -> Any:
+    def places(self) -> dict[str, str]:
+        """Where all calls and frames are, by what they are in the text."""
+        return dict(self.script(NAMED_PLACES))
+
+    def draw(self, start: tuple[str, str], end: tuple[str, str]) -> Any:
         source, target = self.port(*start, output=True), self.port(*end, output=False)
         self.hands(self.browser).click_and_hold(source).move_by_offset(3, 9).perform()
         self.wait(lambda: self.all(".react-flow__handle.fits, .react-flow__handle.refuses"))

@@ -128,7 +128,10 @@ export async function drawGraph() {
   if (!file || !language.client.connected) return;
   const asked = view.state.doc;
   const graph = await language.ask<ProgramGraph>("coven/graph", file.uri).catch(report);
-  if (graph && view.state.doc === asked) await show(graph);
+  if (graph && view.state.doc === asked) {
+    await show(graph);
+    if (view.hasFocus) textSelected(view.state.selection.main.head);
+  }
   void paintTokens(view, language.client, file.uri).catch(report);
 }
 

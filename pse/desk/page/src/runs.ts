@@ -67,7 +67,7 @@ export async function showRun(id: string) {
   placesIfSame(id);
   const run = shownRun()!;
   if (!desk().ranAt[id]) note("The program has changed since this run: its times are not on the graph.");
-  else if (!going(run)) await loadSites(id);
+  else if (run.state === "done") await loadSites(id);
 }
 
 /** Note where statements stand in the text that runs: it may be edited meanwhile. */
@@ -138,7 +138,7 @@ function took(run: Run) {
 }
 
 function ended(run: Run) {
-  if (desk().shownRun === run.id && desk().ranAt[run.id]) void loadSites(run.id);
+  if (run.state === "done" && desk().shownRun === run.id && desk().ranAt[run.id]) void loadSites(run.id);
   if (run.state === "failed") say(`The run failed: ${run.error?.message ?? "see its console"}`, run.error?.help);
   else note(run.state === "stopped" ? "The run was stopped." : "The run is done: the graph shows where its time went.");
 }

@@ -5,7 +5,7 @@ import { memo } from "react";
 import { useDesk } from "../store";
 import { darker, ink } from "./colours";
 import { badgeOf, fillOf, isWrong } from "./measures";
-import type { DrawnBox, DrawnPort } from "./scene";
+import { type DrawnBox, type DrawnPort, titleOf } from "./scene";
 
 export type BoxNode = Node<{ box: DrawnBox }>;
 
@@ -14,17 +14,17 @@ export const CallNode = memo(function CallNode({ id, data }: NodeProps<BoxNode>)
   const node = box.node!;
   const fill = useDesk((desk) => fillOf(desk, node));
   const [state, badge] = useDesk((desk) => badgeOf(desk, node)).split("|");
+  const measured = useDesk((desk) => desk.sites !== null);
   const wrong = useDesk((desk) => isWrong(desk, node.diagnostics));
-  const title = node.call ? node.label : `${node.kind} ${node.label}`;
   const style = { "--fill": fill, "--fill-ink": ink(fill), "--edge": darker(fill) } as React.CSSProperties;
   return (
     <div className={wrong ? "call wrong" : "call"} style={style} title={node.text} data-call={node.label} data-kind={node.kind}>
       {box.ports.map((port) => (
         <PortHandle key={`${port.id}${port.output}`} box={id} port={port} />
       ))}
-      <span className="name">{title}</span>
+      <span className="name">{titleOf(node)}</span>
       {node.call && <span className="thread">{threadText(node.thread, node.labelled)}</span>}
-      {badge && <span className={`badge ${state}`}>{badge}</span>}
+      {badge && <span className={`badge ${state}`} title={measured ? "calls × their time" : "calls · share of a core"}>{badge}</span>}
     </div>
   );
 });

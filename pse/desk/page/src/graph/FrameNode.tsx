@@ -25,8 +25,8 @@ export const FrameNode = memo(function FrameNode({ id, data }: NodeProps<BoxNode
           {box.folded ? "▸" : "▾"}
         </button>
         <span>{frame.label}</span>
-        {progress && <span className="thread">{progress}</span>}
       </div>
+      {progress && <span className="badge active">{progress}</span>}
       {box.ports.map((port) => (
         <PortHandle key={`${port.id}${port.output}`} box={id} port={port} inside={frame.kind === "segment" && !box.folded} />
       ))}

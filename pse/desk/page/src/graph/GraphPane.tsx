@@ -29,7 +29,7 @@ import type { DrawnBox } from "./scene";
 import { Legend } from "./Legend";
 import { fillOf } from "./measures";
 import { type LineEdge, TagEdge } from "./TagEdge";
-import { reveal, showAll, useViewport } from "./viewport";
+import { fitAgain, moved, reveal, showAll, useViewport } from "./viewport";
 import { WhyNot } from "./WhyNot";
 
 const NODE_TYPES = { call: CallNode, frame: FrameNode };
@@ -51,11 +51,14 @@ function Flow() {
   const connected = useDesk((desk) => desk.connected);
   const program = useDesk((desk) => desk.file?.uri);
   const theme = useDesk((desk) => desk.theme);
+  useDesk((desk) => desk.colouring); // the overview has the colours of the boxes
+  const drawer = useDesk((desk) => desk.drawer !== null);
   const drawn = scene.boxes.length > 0;
   const flow = useReactFlow<BoxNode, LineEdge>();
   const [nodes, setNodes] = useState<BoxNode[]>([]);
   useEffect(() => setNodes(nodesOf(desk())), [scene, layout, selection]);
   useEffect(() => void showAll(), [program, drawn]);
+  useEffect(fitAgain, [drawer]);
   useEffect(() => {
     const [selected] = selection;
     if (selected && !document.activeElement?.closest(".canvas")) reveal(selected);
@@ -78,6 +81,7 @@ function Flow() {
         maxZoom={2.5}
         onlyRenderVisibleElements={nodes.length > 200}
         onInit={useViewport}
+        onMoveEnd={moved}
         onNodesChange={(changes) => setNodes((known) => changed(changes, known))}
         onNodeDragStop={(_event, node) => void dropped(node)}
         onPaneClick={() => update({ selection: new Set() })}

@@ -47,17 +47,21 @@ export const PADDING = 16;
 const GAP = 18;
 const SMALLEST_FRAME_HEIGHT = HEAD + 48;
 
-const OPTIONS = {
-  "elk.algorithm": "layered",
-  "elk.direction": "DOWN",
-  "elk.hierarchyHandling": "INCLUDE_CHILDREN",
-  "elk.edgeRouting": "ORTHOGONAL",
-  "elk.json.edgeCoords": "ROOT",
+const SPACING = {
   "elk.layered.spacing.nodeNodeBetweenLayers": "42",
   "elk.layered.spacing.edgeNodeBetweenLayers": "14",
   "elk.spacing.nodeNode": "26",
   "elk.spacing.edgeNode": "14",
   "elk.spacing.edgeEdge": "10",
+};
+
+const OPTIONS = {
+  ...SPACING,
+  "elk.algorithm": "layered",
+  "elk.direction": "DOWN",
+  "elk.hierarchyHandling": "INCLUDE_CHILDREN",
+  "elk.edgeRouting": "ORTHOGONAL",
+  "elk.json.edgeCoords": "ROOT",
   "elk.layered.cycleBreaking.strategy": "MODEL_ORDER",
   "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
   "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
@@ -65,6 +69,7 @@ const OPTIONS = {
 };
 
 const frameOptions = (box: Box) => ({
+  ...SPACING,
   "elk.padding": `[top=${HEAD + PADDING},left=${PADDING},bottom=${PADDING},right=${PADDING}]`,
   "elk.nodeSize.constraints": "MINIMUM_SIZE",
   // ELK turns a graph that goes down on its side, and forgets to turn this.

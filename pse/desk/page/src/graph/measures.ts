@@ -61,7 +61,8 @@ const plain = (node: ProgramNode) => node.module ?? node.label.split(".").at(-1)
 /** How many pieces of a tag wait for a thread now. */
 export function depthOf(desk: Desk, tag: string, thread: string | null): string {
   const queue = overviewOf(desk)?.queues.find((one) => one.tag === tag && one.thread === thread);
-  return queue && queue.now > 0 ? `${queue.now}/${queue.limit}` : "";
+  if (!queue?.now) return "";
+  return queue.limit ? `${queue.now}/${queue.limit}` : String(queue.now);
 }
 
 const overviewOf = (desk: Desk) => (desk.shownRun && !desk.sites ? desk.overviews[desk.shownRun] : undefined);

@@ -98,6 +98,10 @@ function drawnLines(graph: ProgramGraph, around: Map<string, string | null>): Dr
   return [...lines.values()];
 }
 
+/** What a box says: calls by their module alone. */
+export const titleOf = ({ kind, label }: ProgramNode) =>
+  kind === "call" || kind === "segment" ? label : `${kind} ${label}`;
+
 /** A tag's label is shown once at each port that it leaves; those of neighbouring ports are below each other. */
 function numberLabels(lines: DrawnLine[]) {
   for (const leaving of Map.groupBy(lines, (line) => line.from).values()) {
@@ -111,7 +115,7 @@ function nodeBox(node: ProgramNode, parent: string | null, used: Set<string>): D
   const outputs = [...node.inputs.filter((port) => port.direction === "inout"), ...node.outputs];
   const tops = inputs.map((port) => drawn(node.id, port.name, inputName(port), false, port, used));
   const bottoms = outputs.map((port) => drawn(node.id, port.name, outputName(port), true, port, used));
-  const title = node.kind === "call" || node.kind === "segment" ? node.label : `${node.kind} ${node.label}`;
+  const title = titleOf(node);
   const label = node.labelled ? (node.thread ?? "") : `${node.thread ?? ""} (chosen)`;
   const width = Math.ceil(
     Math.max(96, textWidth(title, NAME) + 28, textWidth(label, SMALL) + 28, spread(tops), spread(bottoms)),

@@ -12,10 +12,18 @@ let shown: Flow | null = null;
 
 export const useViewport = (flow: Flow) => (shown = flow);
 
+let movedByHand = false;
+
+export const moved = (event: unknown) => void (movedByHand ||= event !== null);
+
+/** Show all again where there is more or less room now, unless somebody chose what to look at. */
+export const fitAgain = () => void (movedByHand || showAll());
+
 /** Show all, as soon as what was last changed is drawn. */
 export async function showAll() {
   await frame();
   await frame();
+  movedByHand = false;
   await shown?.fitView({ padding: ROOM, maxZoom: 1.1 });
 }
 

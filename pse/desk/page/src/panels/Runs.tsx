@@ -86,8 +86,10 @@ async function showReport(run: Run, show: (shown: Shown) => void) {
 }
 
 async function showAdvice(run: Run, show: (shown: Shown) => void) {
+  show({ kind: "report", text: "The advisor reads the trace and tries other assignments of threads…" });
   const found = await advice(run.id).catch(report);
-  if (found) show({ kind: "advice", run, advice: found });
+  if (!found) show({ kind: "report", text: "The advisor has no answer." });
+  else show({ kind: "advice", run, advice: found });
 }
 
 async function compareThem([left, right]: string[], show: (shown: Shown) => void) {
