@@ -163,7 +163,9 @@ def _dotted_label(context: Context, callee: sx.Dotted) -> str | None:
     return f"a label and its module have a blank between them:  {first.id} {name}(…)" if known else None
 
 
-def _of_alias(context: Context, alias: AliasEntity, name: sx.Identifier) -> ModuleEntity | None:
+def _of_alias(
+    context: Context, alias: AliasEntity, name: sx.Identifier
+) -> ModuleEntity | SegmentEntity | None:
     if alias.modules is None:
         return None
     if name.id not in alias.modules:

@@ -224,7 +224,7 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
         _flow(context, body, ())
     tags = dict(context.tags)
     for entity in list(context.globals.names.values()):
-        if _is_own_segment(context, entity) and entity.span not in context.globals.used:
+        if _is_own_segment(entity, context) and entity.span not in context.globals.used:
             given, alone = check_alone(context, entity, statements)
             _flow(context, alone, [tag.unique for tag in given if tag.type is not None])
     context.uncalled = {name: tag for name, tag in context.tags.items() if name not in tags}
@@ -261,8 +261,9 @@ def _unused(context: Context, declarations: Declarations, body: tuple[Statement,
             message = f"parameter `{parameter.name}` is never used"
             found.append(warning_at("W0203", message, parameter.span, help="remove it"))
     for entity in context.globals.names.values():
-        own = _is_own_segment(context, entity) or isinstance(entity, PartitionEntity)
-        if own and entity.span not in used and entity.span not in imported:
+        if entity.span in used or entity.span in imported:
+            continue
+        if isinstance(entity, PartitionEntity) or _is_own_segment(entity, context):
             what = "segment" if isinstance(entity, SegmentEntity) else "partition"
             help = "call it, or remove it"
             if what == "partition":
@@ -272,7 +273,7 @@ def _unused(context: Context, declarations: Declarations, body: tuple[Statement,
     return found + thread_warnings(context, declarations.options)
 
 
-def _is_own_segment(context: Context, entity: Entity) -> TypeGuard[SegmentEntity]:
+def _is_own_segment(entity: Entity, context: Context) -> TypeGuard[SegmentEntity]:
     """Whether a name stands for a segment that is declared in the program's own file."""
     return isinstance(entity, SegmentEntity) and entity.node.span.path == context.path
 

@@ -366,8 +366,8 @@ def with_members(context: Context, node: sx.Call) -> sx.Call:
     for output in node.outputs:
         tags = bundled(context, Name(output.name.id, output.name.span))
         plain = tags is not None and output.distribution is None and output.reduction is None
-        names = [sx.Identifier(name, output.name.span) for name in tags.members] if tags and plain else []
-        outputs += [replace(output, name=name) for name in names] or [output]
+        members = [sx.Identifier(name, output.name.span) for name in tags.members] if tags and plain else []
+        outputs += [replace(output, name=member) for member in members] or [output]
     return replace(node, arguments=tuple(arguments), outputs=tuple(outputs))
 
 

@@ -162,6 +162,7 @@ def description(prepared: Prepared) -> Manifest:
 
 def _modules(program: ResolvedProgram) -> dict[str, str]:
     files = {os.path.abspath(module.source) for module in program.modules if module.source is not None}
+    files |= {os.path.abspath(path) for path in program.files}
     return {path: checksum_of(path) for path in sorted(files)}
 
 
