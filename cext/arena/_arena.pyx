@@ -1,4 +1,4 @@
-"""Python's and Cython's door to the shared arena (cext/arena/arena.h).
+"""The shared arena (cext/arena/arena.h) for Python and Cython.
 
 A method converts, calls C without the GIL, and turns a code into an exception.  A `Block` owns one reference;
 an array made from it keeps the Block, so the memory is released when the last array is gone.

@@ -1,4 +1,4 @@
-"""Python's door to the kernels (one C file each): for tests, benchmarks and Python code that moves arrays.
+"""The kernels (one C file each) for Python: for tests, benchmarks and Python code that moves arrays.
 
 Works on anything that has a buffer; numpy isn't needed.
 """

@@ -1,6 +1,6 @@
 # Bounds are checked once a call, which costs nothing there.
 # cython: show_performance_hints=False
-"""Python's door to the kernels that read records (one C file each): arrays in, arrays out, no copies.
+"""The kernels that read records (one C file each) for Python: arrays in, arrays out, no copies.
 
 All arrays are contiguous and of bytes where they hold records or rows; numpy isn't needed.
 """

@@ -1,4 +1,4 @@
-"""The views by name, and the door to all of them.
+"""The views by name, and the one function that draws any of them.
 
 A view is one file with one function ``draw_x(trace, selection, *, width=None, height=None) -> Figure``; width
 and height are inches, None is what suits the picture.  The file is imported when its view is drawn.

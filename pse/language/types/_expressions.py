@@ -1,4 +1,4 @@
-"""Expressions: nodes, names in them, and how they are written.  `evaluation` gives them values.
+"""Expressions: nodes, names in them, and how they are written.  `_evaluation` gives them values.
 
 Used by the syntax tree, by types (symbolic shapes) and by the runtime (call arguments, conditions).
 Every node keeps its span; equality ignores spans, so that `[N, N]` equals `[N, N]` wherever it is written.

@@ -189,37 +189,8 @@ class _JobRun:
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
         # Open MPI's kills the ranks a second later, before they have written a checkpoint.
         self._passes_signals_on = mpiexec.hydra
-        environment = rank_environment(os.environ, mpiexec, local=self.all_local)
-        environment[LAUNCHER_VARIABLE] = Launcher(
-            os.getpid(), self.board.fd, self.records.fd, int(self.all_local)
-        ).variable()
-        name, _, value = self._mark.partition("=")
-        environment[name] = value
-        try:
-            self.process = subprocess.Popen(
-                line,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # A terminal's Ctrl-C is for the launcher alone, which passes it on.
-                preexec_fn=mpiexec.die_with_starter,
-            )
-        except OSError as error:
-            raise RunError(
-                f"{line[0]} can't be started: {error.strerror}",
-                help="check that this file exists and is executable, or install its MPI anew",
-            ) from None
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self.outputs = [
-            RankOutput(
-                self.process.stdout, lambda data: self.progress.printed(data, error=False), mpiexec.hydra
-            ),
-            RankOutput(
-                self.process.stderr, lambda data: self.progress.printed(data, error=True), mpiexec.hydra
-            ),
-        ]
+        self.process = self._started(line, mpiexec)
+        self.outputs = self._outputs(mpiexec)
         for output in self.outputs:
             self.selector.register(output.fd, selectors.EVENT_READ, output)
         self.mpiexec = os.pidfd_open(self.process.pid)
@@ -237,6 +208,43 @@ class _JobRun:
             mpiexec.hydra,
             self.selector,
         )
+
+    def _started(self, line: list[str], mpiexec: Mpiexec) -> subprocess.Popen[bytes]:
+        """Start mpiexec, with what ranks have to know of this process in the environment."""
+        environment = rank_environment(os.environ, mpiexec, local=self.all_local)
+        environment[LAUNCHER_VARIABLE] = Launcher(
+            os.getpid(), self.board.fd, self.records.fd, int(self.all_local)
+        ).variable()
+        name, _, value = self._mark.partition("=")
+        environment[name] = value
+        try:
+            return subprocess.Popen(
+                line,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # A terminal's Ctrl-C is for the launcher alone, which passes it on.
+                preexec_fn=mpiexec.die_with_starter,
+            )
+        except OSError as error:
+            raise RunError(
+                f"{line[0]} can't be started: {error.strerror}",
+                help="check that this file exists and is executable, or install its MPI anew",
+            ) from None
+
+    def _outputs(self, mpiexec: Mpiexec) -> list[RankOutput]:
+        """Give both streams of mpiexec, each with what is printed of it."""
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        return [
+            RankOutput(
+                self.process.stdout, lambda data: self.progress.printed(data, error=False), mpiexec.hydra
+            ),
+            RankOutput(
+                self.process.stderr, lambda data: self.progress.printed(data, error=True), mpiexec.hydra
+            ),
+        ]
 
     # The loop
 

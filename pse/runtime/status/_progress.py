@@ -1,4 +1,4 @@
-"""What a run says while it runs: plain lines, or on a terminal those of `live`, or JSON for another process.
+"""What a run says while it runs: lines, on a terminal those of `_terminal_progress`, or JSON for a process.
 
 Reads the board, which ranks write as they go; nothing is sent for it.  The launcher owns the terminal:
 what ranks print passes through here too, so that it doesn't tear the live lines.  Writes to standard
