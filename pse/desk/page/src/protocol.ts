@@ -57,7 +57,7 @@ export interface ProgramFrame {
 
 export interface ProgramNode {
   id: string;
-  kind: "call" | "segment" | "let" | "var" | "assign";
+  kind: "call" | "segment" | "let" | "var" | "assign" | "break";
   label: string;
   module: string | null;
   language: string | null;

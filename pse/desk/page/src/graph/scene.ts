@@ -98,9 +98,9 @@ function drawnLines(graph: ProgramGraph, around: Map<string, string | null>): Dr
   return [...lines.values()];
 }
 
-/** What a box says: calls by their module alone. */
+/** What a box says: declarations with their word, others by their name alone. */
 export const titleOf = ({ kind, label }: ProgramNode) =>
-  kind === "call" || kind === "segment" ? label : `${kind} ${label}`;
+  kind === "let" || kind === "var" || kind === "assign" ? `${kind} ${label}` : label || kind;
 
 /** A tag's label is shown once at each port that it leaves; those of neighbouring ports are below each other. */
 function numberLabels(lines: DrawnLine[]) {

@@ -2,12 +2,13 @@
 
 import { useEffect, useState } from "react";
 import { seconds } from "../graph/measures";
+import { query } from "../http";
 import { report } from "../program";
 import type { Advice, Comparison, Run } from "../protocol";
 import { acceptAndRun, advice, compare, details, forget, going, showRun } from "../runs";
-import { useDesk } from "../store";
+import { desk, useDesk } from "../store";
 
-type Shown = { kind: "report"; text: string } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; made: Comparison };
+type Shown = { kind: "report"; text: string } | { kind: "picture"; address: string } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; made: Comparison };
 
 export function Runs() {
   const runs = useDesk((desk) => desk.runs);
@@ -69,6 +70,9 @@ function RunRow({ run, chosen, marked, mark, show }: RowProps) {
         <button disabled={!over} onClick={() => void showReport(run, show)}>
           Report
         </button>{" "}
+        <button disabled={!over || !run.trace} onClick={() => show({ kind: "picture", address: ganttOf(run) })}>
+          Gantt
+        </button>{" "}
         <button disabled={!over || !run.trace} onClick={() => void showAdvice(run, show)}>
           Advice
         </button>{" "}
@@ -78,6 +82,12 @@ function RunRow({ run, chosen, marked, mark, show }: RowProps) {
       </td>
     </tr>
   );
+}
+
+/** The picture of a run, of the selected call's calls if one is selected. */
+function ganttOf(run: Run): string {
+  const node = desk().graph?.nodes.find((one) => one.call && desk().selection.has(one.id));
+  return `/api/runs/${run.id}/picture?${query({ view: "gantt", ...(node ? { label: node.label } : {}) })}`;
 }
 
 async function showReport(run: Run, show: (shown: Shown) => void) {
@@ -99,6 +109,7 @@ async function compareThem([left, right]: string[], show: (shown: Shown) => void
 
 function Result({ shown }: { shown: Shown }) {
   if (shown.kind === "report") return <pre>{shown.text}</pre>;
+  if (shown.kind === "picture") return <img className="picture" src={shown.address} alt="Gantt chart of the run" />;
   if (shown.kind === "comparison") return <Differences made={shown.made} />;
   const { text, diff, program } = shown.advice;
   return (
