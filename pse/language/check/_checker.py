@@ -196,8 +196,9 @@ def _check(context: Context, tree: sx.Program, modules: ModuleFinder) -> CheckRe
         unused = _unused(context, declarations, body) if body is not None else []
         context.diagnostics += [*unused, *context.warnings]
         context.diagnostics += check_halos(body or (), context.tags, _texts(context))
-        body, unordered = order_files(body or (), context.tags, text)
-        context.diagnostics += unordered
+        if body is not None:
+            body, unordered = order_files(body, context.tags, text)
+            context.diagnostics += unordered
     diagnostics = in_order(context.diagnostics)
     if has_errors(diagnostics) or body is None:
         return CheckResult(None, diagnostics)

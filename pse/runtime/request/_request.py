@@ -53,7 +53,7 @@ def parse_defines(texts: Sequence[str]) -> dict[str, str]:
     defines: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals or not name.strip().isidentifier():
+        if not equals or not all(part.isidentifier() for part in name.strip().split(".")):
             raise UsageError(f"-D {text}: expected NAME=VALUE", help="for example:  -D N=2048")
         if name.strip() in defines:
             raise UsageError(f"-D {text}: {name.strip()} is given twice", help="leave out one of the two")
