@@ -143,7 +143,7 @@ def _grouped(found: Array, stretch: Array) -> Array:
     order = np.lexsort(columns)
     same = np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
     firsts = np.append(0, np.flatnonzero(~same) + 1)
-    made = found[order][firsts]
+    made: Array = found[order][firsts]
     for name in ("bytes", "count", "lasted"):
         made[name] = np.add.reduceat(found[name][order], firsts)
     made["received"] = np.maximum.reduceat(found["received"][order], firsts)
