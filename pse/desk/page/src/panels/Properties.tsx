@@ -53,7 +53,7 @@ function NodeForm({ graph, node }: { graph: ProgramGraph; node: ProgramNode }) {
       {node.doc && <p>{node.doc}</p>}
       {node.source && <SourceButton path={node.source.path} line={node.source.line} />}
       {node.call && <ThreadField graph={graph} node={node} />}
-      {node.call ? <CallPorts graph={graph} node={node} /> : <ValueForm node={node} />}
+      {node.fields ? <ValueForm node={node} /> : <CallPorts graph={graph} node={node} />}
     </>
   );
 }
