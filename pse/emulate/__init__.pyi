@@ -59,10 +59,7 @@ from .results._results import (
     check_target as check_target,
 )
 from .results._sameness import require_same as require_same
-from .statistics._bootstrap import (
-    launch_interval as launch_interval,
-    student_quantile as student_quantile,
-)
+from .statistics._bootstrap import launch_interval as launch_interval
 from .statistics._comparison import Comparison as Comparison, Difference as Difference, compare as compare
 from .statistics._disturbances import Disturbance as Disturbance, disturbances as disturbances
 from .statistics._groups import SMALL_MESSAGE as SMALL_MESSAGE

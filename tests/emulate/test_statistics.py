@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 from pse_testing.planted_measurements import planted_cycles, planted_exchanges, planted_results
 from scipy import stats
 
+from pse._student import student_quantile
 from pse.emulate import (
     CYCLE,
     Results,
@@ -18,7 +19,7 @@ from pse.emulate import (
     run_times,
     summaries,
 )
-from pse.emulate.statistics._bootstrap import launch_interval, student_quantile
+from pse.emulate.statistics._bootstrap import launch_interval
 from pse.emulate.statistics._comparison import _Pair, _test
 from pse.errors import UsageError
 

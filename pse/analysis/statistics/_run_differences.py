@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.emulate import student_quantile
+from pse._student import student_quantile
 from pse.text import time_text
 from pse.trace import Definitions, Selection, Trace
 from pse.trace.format import Array

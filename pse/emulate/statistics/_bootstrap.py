@@ -9,6 +9,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from pse._student import student_quantile
+
 Floats = NDArray[np.float64]
 Interval = tuple[float, float] | None
 
@@ -16,7 +18,6 @@ DRAWS = 1000
 """How often launches are drawn again."""
 LEAST_LAUNCHES = 3
 """With fewer launches there are no intervals."""
-_NORMAL = NormalDist()
 
 
 def draw_launches(launches: int, draws: int = DRAWS, seed: int = 0) -> NDArray[np.int64]:
@@ -31,7 +32,7 @@ def percentile_interval(found: Floats, launches: int, confidence: float = 0.95) 
     bootstrap", The American Statistician 69, 2015): plain ones give intervals that are too narrow.
     """
     reach = student_quantile((1 + confidence) / 2, launches - 1) * sqrt(launches / (launches - 1))
-    share = _NORMAL.cdf(-reach)
+    share = NormalDist().cdf(-reach)
     low, high = np.nanquantile(found, [share, 1 - share], axis=0)
     return low, high
 
@@ -66,33 +67,3 @@ def launch_interval(
     drawn = np.array(launched, float)[draw_launches(len(launched), seed=seed)]
     low, high = percentile_interval(statistic(drawn, axis=1), len(launched))
     return float(low), float(high)
-
-
-def student_quantile(probability: float, freedom: int) -> float:
-    """Give a quantile of Student's distribution, to 2 % from 4 degrees of freedom on (Cornish, Fisher).
-
-    Parameters
-    ----------
-    probability : float
-        Between 0 and 1.
-    freedom : int
-        Degrees of freedom.
-
-    Returns
-    -------
-    float
-        The quantile.
-
-    Examples
-    --------
-    >>> round(student_quantile(0.975, 9), 2)
-    2.26
-    """
-    z = _NORMAL.inv_cdf(probability)
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return float(sum(term / freedom**power for power, term in enumerate(terms)))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pse._student import student_quantile
 from pse.emulate.results._results import Results
-from pse.emulate.statistics._bootstrap import LEAST_LAUNCHES, Floats, student_quantile
+from pse.emulate.statistics._bootstrap import LEAST_LAUNCHES, Floats
 from pse.emulate.statistics._groups import exchange_classes, groups, pivot
 from pse.emulate.statistics._series import find_changes, find_period
 from pse.emulate.statistics._summary import application_names, beside_numbered, beside_text, times
