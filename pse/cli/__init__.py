@@ -27,8 +27,9 @@ SECTIONS = (
             ),
             "explain": "Explain codes of diagnostics, such as E0312; without CODE, list all of them",
             "fmt": "Write programs in their canonical form; comments stay where they are",
-            "graph": "Draw a program's graph without running anything",
+            "graph": "Draw a program's graph without running anything, or with what a recorded run measured",
             "module": "Start, list, show and build modules",
+            "desk": "Open a program or a directory in the browser: draw, write, run and watch programs",
             "lsp": (
                 "Serve an editor: diagnostics, completion, hover, navigation, renaming and formatting of "
                 "programs"

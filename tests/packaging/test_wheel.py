@@ -1,5 +1,6 @@
 """What users install: a wheel, built in an isolated environment from a clean copy of the sources."""
 
+import fnmatch
 import os
 import shutil
 import subprocess
@@ -63,13 +64,15 @@ def build(build_tools, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_all_that_is_not_compiled_is_in_a_wheel(tmp_path):
+def test_all_that_is_not_compiled_is_in_a_wheel(project, tmp_path):
     # The wheel that users install is compiled again by nightly tests.
     quickly = ["--no-build-isolation", "--no-deps", "-C", "wheel.cmake=false"]
     subprocess.run([*PIP, "wheel", *quickly, "-w", tmp_path, ROOT], check=True, timeout=120)
     [path] = tmp_path.glob("pse-*.whl")
     kinds = ("*.py", "*.pyi", "*.js", "*.css", "*.html", "*.md", "*.coven", "*.toml", "*.lark")
-    expected = {str(one.relative_to(ROOT)) for kind in kinds for one in (ROOT / "pse").rglob(kind)}
+    found = {str(one.relative_to(ROOT)) for kind in kinds for one in (ROOT / "pse").rglob(kind)}
+    excluded = project["tool"]["scikit-build"]["wheel"]["exclude"]
+    expected = {name for name in found if not any(fnmatch.fnmatch(name, pattern) for pattern in excluded)}
     assert expected
     assert not expected - names(path)
 

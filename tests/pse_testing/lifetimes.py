@@ -119,12 +119,15 @@ class Lifetimes(Oracle):
     def loop(self, loop: For | While) -> None:
         """Go through a loop's rounds; the look-ahead from inside goes through its head."""
         if isinstance(loop, For):
-            for index in range(self.value(loop.lower), self.value(loop.upper)):
+            step = 1 if loop.step is None else self.value(loop.step)
+            for index in range(self.value(loop.lower), self.value(loop.upper), step):
+                if not self.going_on(loop, self.active):
+                    break
                 self.tags[loop.counter] = index
                 self.block(loop.body, loop)
             return
         for _ in range(self.value(loop.limit)):
-            if not self.value(loop.condition):
+            if not self.going_on(loop, self.active) or not self.value(loop.condition):
                 break
             self.block(loop.body, loop)
 
