@@ -1,8 +1,8 @@
 """Syntax trees of texts that were parsed before: who finds them in the user's cache needs no parser.
 
 Commands parse what others have parsed before them, and all ranks of a run parse the same; loading lark and
-its tables takes longer than all else in a check.  There is a fixed number of files: a text's hash says which
-is its own, and a later text with the same hash takes its place.  Trees of texts with mistakes are not kept.
+its tables takes longer than all else in a check.  There is a fixed number of files: a hash says which is a
+text's own, and a later text with the same hash takes its place.  Trees of texts with mistakes are not kept.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ def directive_tree(text: str, span: Span) -> syntax.Directive | Diagnostic:
 def _place(kind: str, text: str, span: Span) -> tuple[Path, tuple[object, ...]]:
     """Give the file where a tree would be, and what it must have been made from."""
     asked = (kind, text, span.path, span.line, span.column, _makers())
-    return _cache.directory() / "trees" / f"{zlib.crc32(repr(asked[:5]).encode()) % FILES:03x}", asked
+    # Side by side: directives of one file (the standard library has many) never take each other's place.
+    key = (kind, text, span.path) if kind == "program" else (kind, span.path)
+    place = (zlib.crc32(repr(key).encode()) + span.line) % FILES
+    return _cache.directory() / "trees" / f"{place:03x}", asked
 
 
 @functools.cache
