@@ -1,4 +1,4 @@
-// The desk begins: what is opened, and the three doors of the server.
+// The desk begins: what is opened, and the three connections to the server.
 
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
