@@ -144,6 +144,7 @@ def run_cycles(Library library not None, comms, steps, begins, int64_t cycles, *
     cdef unsigned char[::1] time_bytes = times.view(np.uint8)
     cdef pse_emulate_rank rank
     cdef pse_emulate_program program
+    cdef pse_emulate_times *noted
     cdef int error = 0
     rank.mpi, rank.comms, rank.pending, rank.sleeps = &library.library, &handles[0], 0, sleeps
     rank.out, rank.in_ = <char *>&sent[0], <char *>&received[0]
@@ -152,6 +153,7 @@ def run_cycles(Library library not None, comms, steps, begins, int64_t cycles, *
     program.begins, program.variants, program.cycles = &places[0], places.shape[0] - 1, cycles
     program.synchronous, program.origin, program.ticks_rate = synchronous, origin, rate
     if cycles:
+        noted = <pse_emulate_times *>&time_bytes[0]
         with nogil:
-            error = pse_emulate_run(&rank, &program, <pse_emulate_times *>&time_bytes[0])
+            error = pse_emulate_run(&rank, &program, noted)
     return error, times
