@@ -74,12 +74,12 @@ static bool moved_data(pse_backoff *wait, uint64_t now)
            took < computes(wait);
 }
 
-/* Stay awake while data move.  The wait begins anew if that was no look that took long by chance: a long one,
- * or two in a row without a sleep between. */
-static void go_on(pse_backoff *wait, uint64_t now)
+/* Stay awake while data move.  The wait begins anew if that was no look that took long by chance: a long one
+ * with warm caches, or two in a row without a sleep between. */
+static void go_on(pse_backoff *wait, uint64_t now, bool cold)
 {
-    const uint64_t took = now - wait->back, until = now + PSE_BACKOFF_SHARE * took;
-    wait->moved += took > PSE_BACKOFF_LOOK_MOVED ? 2 : 1;
+    const uint64_t took = now - wait->back, until = now + (cold ? 1 : PSE_BACKOFF_SHARE) * took;
+    wait->moved += !cold && took > PSE_BACKOFF_LOOK_MOVED ? 2 : 1;
     if (wait->moved > 1)
         wait->begin = now;
     if (until > wait->awake_until)
@@ -100,7 +100,7 @@ void pse_backoff_pause(pse_backoff *wait)
     if (!wait->begin)
         begin(wait, now);
     if (moved)
-        go_on(wait, now);
+        go_on(wait, now, cold);
     else if (cold)
         ; /* Look once more at once: only a look with warm caches tells whether data moves. */
     else if (sleeps(wait, now))

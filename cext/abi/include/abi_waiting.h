@@ -102,7 +102,7 @@ enum pse_exit_code {
 #define PSE_BACKOFF_AWAKE_BETWEEN 20000 /* How long a wait stays awake at most between two sleeps. */
 
 /* How long who has a core for itself looks without letting others run. */
-#define PSE_BACKOFF_AWAKE_ALONE 5000
+#define PSE_BACKOFF_AWAKE_ALONE 1500
 
 /* The same for one that a futex ends: twice what waking a sleeper on another core costs. */
 #define PSE_BACKOFF_AWAKE_FOR_BELL 25000

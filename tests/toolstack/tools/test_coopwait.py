@@ -145,3 +145,33 @@ print(f"{sums == [1225 * (world.size + 1)] * 4}\\n", end="")
 def test_threads_wait_each_for_itself(stacked, ranks):
     done = stacked(ranks, COOPWAIT, "-c", THREADS)
     assert (done.code, done.out.split()) == (0, ["True"] * ranks), done.err
+
+
+LARGE = """
+import mpi4py
+mpi4py.rc.thread_level = "single"
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+for count in (1, 1000, 4095, 4096, 20_000, 65_535, 65_536, 300_000):
+    whole = MPI.DOUBLE.Create_contiguous(count).Commit()
+    given = np.arange(count, dtype=float) if comm.rank == 0 else np.empty(count)
+    comm.Bcast([given, 1, whole] if comm.rank == 0 else [given, count, MPI.DOUBLE])
+    assert (given == np.arange(count)).all()
+    total = np.empty(count)
+    for group in (comm, MPI.COMM_SELF):
+        group.Allreduce(given + comm.rank, total)
+        assert (total == group.size * given + (1 if group.size == 2 else comm.rank)).all()
+        group.Reduce(given, total)
+        assert group.rank or (total == group.size * given).all()
+    whole.Free()
+print("right\\n", end="", flush=True)
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_messages_of_all_sizes_are_right_whichever_way_they_go(stacked, ranks):
+    done = stacked(ranks, COOPWAIT, "-c", LARGE)
+    assert done.code == 0, done.err
+    assert done.out == "right\n" * ranks

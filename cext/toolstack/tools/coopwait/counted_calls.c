@@ -75,6 +75,8 @@ TOOL_PUBLIC int FORM(MPI_Sendrecv_replace)(void *buf, MESSAGE, int dest, int sen
 
 TOOL_PUBLIC int FORM(MPI_Allreduce)(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, MPI_Comm comm)
 {
+    RETURN_CHOSEN(PSE_COOPWAIT_ALLREDUCE, count, datatype,
+                  FORM(PMPI_Allreduce)(sendbuf, recvbuf, count, datatype, op, comm))
     RETURN_OWN(FORM(PMPI_Allreduce)(sendbuf, recvbuf, count, datatype, op, comm))
     const size_t element = pse_coopwait_element_size(datatype, op), bytes = element * (size_t)count;
     struct allreduce_twin *twin = pse_coopwait_twin_for(comm, count, element);
@@ -86,8 +88,12 @@ TOOL_PUBLIC int FORM(MPI_Allreduce)(const void *sendbuf, void *recvbuf, MESSAGE,
     COLLECTIVE_CALL(Allreduce, Iallreduce, sendbuf, recvbuf, count, datatype, op, comm)
 }
 
-COLLECTIVE(Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm),
-           ARGUMENTS(buffer, count, datatype, root, comm))
+TOOL_PUBLIC int FORM(MPI_Bcast)(void *buffer, MESSAGE, int root, MPI_Comm comm)
+{
+    RETURN_CHOSEN(PSE_COOPWAIT_BCAST, count, datatype,
+                  FORM(PMPI_Bcast)(buffer, count, datatype, root, comm))
+    COLLECTIVE_CALL(Bcast, Ibcast, buffer, count, datatype, root, comm)
+}
 
 #define REDUCED(name, form)                                                                                  \
     COLLECTIVE(name, form,                                                                                   \
@@ -98,9 +104,13 @@ REDUCED(Reduce_scatter_block, Ireduce_scatter_block)
 REDUCED(Scan, Iscan)
 REDUCED(Exscan, Iexscan)
 
-COLLECTIVE(Reduce, Ireduce,
-           PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm),
-           ARGUMENTS(sendbuf, recvbuf, count, datatype, op, root, comm))
+TOOL_PUBLIC int FORM(MPI_Reduce)(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm)
+{
+    RETURN_CHOSEN(PSE_COOPWAIT_REDUCE, count, datatype,
+                  FORM(PMPI_Reduce)(sendbuf, recvbuf, count, datatype, op, root, comm))
+    COLLECTIVE_CALL(Reduce, Ireduce, sendbuf, recvbuf, count, datatype, op, root, comm)
+}
+
 COLLECTIVE(Reduce_scatter, Ireduce_scatter,
            PARAMETERS(const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
                       MPI_Op op, MPI_Comm comm),

@@ -43,16 +43,22 @@ static void rebind_library(void)
             pse_toolstack_elf_rebind(&elf, choose, NULL);
 }
 
-/* Set one of MPI's control variables, if there is one of that name. */
+/* One of MPI's control variables; says whether there is one of that name. */
+static bool find_variable(const char *name, MPI_T_cvar_handle *variable)
+{
+    int index, count;
+    return PMPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+           PMPI_T_cvar_handle_alloc(index, NULL, variable, &count) == MPI_SUCCESS;
+}
+
+/* Set a control variable, if there is one of that name. */
 static void set_variable(const char *name, int value)
 {
-    MPI_T_cvar_handle handle;
-    int index, count;
-    if (PMPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
-        PMPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS)
+    MPI_T_cvar_handle variable;
+    if (!find_variable(name, &variable))
         return;
-    PMPI_T_cvar_write(handle, &value);
-    PMPI_T_cvar_handle_free(&handle);
+    PMPI_T_cvar_write(variable, &value);
+    PMPI_T_cvar_handle_free(&variable);
 }
 
 /* Let each look that finds nothing yield, also those that MPI would repeat a thousand times before. */
@@ -97,37 +103,77 @@ static bool looks_yield(void)
     return yields > 0;
 }
 
-/* How many of the node's ranks have to share a core. */
-static bool share_cores(MPI_Comm node)
+/* How many cores a node's ranks may use. */
+static int count_cores(MPI_Comm node)
 {
     cpu_set_t mine, all;
-    int ranks;
     CPU_ZERO(&mine);
     sched_getaffinity(0, sizeof mine, &mine);
     PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node);
-    PMPI_Comm_size(node, &ranks);
-    return ranks > CPU_COUNT(&all);
+    return CPU_COUNT(&all);
 }
 
-/* Collective operations through memory that a node's ranks share spin for long between two looks, which is
- * quicker only if each rank has a core.  (MPICH has them for programs of one thread.) */
-static void choose_algorithms(void)
+/* How ranks of a node pass data on in these operations: by messages, or (for programs of one thread) through
+ * memory that all of them map, where a rank that waits spins for long between two looks.  With a core for
+ * each, two ranks are quicker by memory for these sizes in bytes. */
+static struct algorithm {
+    const char *name;
+    MPI_Count least, below;
+    MPI_T_cvar_handle variable;
+    int usual;
+} algorithms[] = {
+    [PSE_COOPWAIT_BCAST] = {"MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", 0, 32 << 10, 0, 0},
+    [PSE_COOPWAIT_ALLREDUCE] = {"MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM", 0, 32 << 10, 0, 0},
+    [PSE_COOPWAIT_REDUCE] = {"MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM", 512 << 10, INT64_MAX, 0, 0},
+    {"MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM", 0, INT64_MAX, 0, 0},
+};
+static const int by_messages = 0;
+static bool chooses;
+
+static void always_by_messages(void)
 {
-    set_variable("MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM", 0);
-    set_variable("MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", 0);
-    set_variable("MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM", 0);
-    set_variable("MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM", 0);
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++)
+        set_variable(algorithms[i].name, by_messages);
+}
+
+/* Keep the variables at hand; says whether all are there. */
+static bool find_variables(void)
+{
+    for (int i = 0; i < PSE_COOPWAIT_CHOSEN; i++)
+        if (!find_variable(algorithms[i].name, &algorithms[i].variable) ||
+            PMPI_T_cvar_read(algorithms[i].variable, &algorithms[i].usual) != MPI_SUCCESS)
+            return false;
+    return true;
+}
+
+bool pse_coopwait_choose_messages(enum pse_coopwait_operation operation, MPI_Count count, MPI_Datatype type)
+{
+    const struct algorithm *algorithm = &algorithms[operation];
+    MPI_Count size;
+    if (!chooses || type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+        (size * count >= algorithm->least && size * count < algorithm->below))
+        return false;
+    return PMPI_T_cvar_write(algorithm->variable, &by_messages) == MPI_SUCCESS;
+}
+
+void pse_coopwait_choose_usual(enum pse_coopwait_operation operation)
+{
+    PMPI_T_cvar_write(algorithms[operation].variable, &algorithms[operation].usual);
 }
 
 /* Learn whether ranks share cores, and wait as suits that. */
 static void suit_cores(void)
 {
     MPI_Comm node;
+    int ranks;
     if (PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
         return;
-    pse_coopwait_cores = share_cores(node) ? PSE_BACKOFF_SHARED_CORES : PSE_BACKOFF_OWN_CORE;
+    PMPI_Comm_size(node, &ranks);
+    pse_coopwait_cores = ranks > count_cores(node) ? PSE_BACKOFF_SHARED_CORES : PSE_BACKOFF_OWN_CORE;
     if (pse_coopwait_cores == PSE_BACKOFF_SHARED_CORES)
-        choose_algorithms();
+        always_by_messages();
+    else
+        chooses = ranks == 2 && find_variables();
     PMPI_Comm_free(&node);
 }
 
@@ -147,5 +193,6 @@ void pse_coopwait_take_over(void)
         set_variable("MPIR_CVAR_CH4_PROGRESS_THROTTLE", 0);
     pse_coopwait_leave(outer);
     pse_coopwait_is_own = all;
-    PMPI_T_finalize();
+    if (!chooses)
+        PMPI_T_finalize();
 }

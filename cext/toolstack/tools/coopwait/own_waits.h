@@ -37,6 +37,19 @@ extern bool pse_coopwait_is_own;
 /* After MPI_Init, by all ranks. */
 void pse_coopwait_take_over(void);
 
+/* Operations whose algorithm is chosen at each call; then how many there are. */
+enum pse_coopwait_operation {
+    PSE_COOPWAIT_BCAST,
+    PSE_COOPWAIT_ALLREDUCE,
+    PSE_COOPWAIT_REDUCE,
+    PSE_COOPWAIT_CHOSEN,
+};
+
+/* Have so much data passed on by messages where that is quicker; says whether it is, until the usual is chosen.
+ * All ranks of a call say alike how much it is. */
+bool pse_coopwait_choose_messages(enum pse_coopwait_operation operation, MPI_Count count, MPI_Datatype type);
+void pse_coopwait_choose_usual(enum pse_coopwait_operation operation);
+
 #pragma GCC visibility pop
 
 /* Begin a call; gives what pse_coopwait_leave wants.  In some calls each look moves data, so what one takes
@@ -62,6 +75,16 @@ static inline void pse_coopwait_leave(enum pse_coopwait_mode outer)
         const enum pse_coopwait_mode outer = pse_coopwait_enter(PSE_COOPWAIT_WAITS);                         \
         const int returned = call;                                                                           \
         pse_coopwait_leave(outer);                                                                           \
+        return returned;                                                                                     \
+    }
+
+/* The same for an operation whose algorithm is chosen. */
+#define RETURN_CHOSEN(operation, count, type, call)                                                          \
+    if (pse_coopwait_choose_messages(operation, count, type)) {                                              \
+        const enum pse_coopwait_mode outer = pse_coopwait_enter(PSE_COOPWAIT_WAITS);                         \
+        const int returned = call;                                                                           \
+        pse_coopwait_leave(outer);                                                                           \
+        pse_coopwait_choose_usual(operation);                                                                \
         return returned;                                                                                     \
     }
 
