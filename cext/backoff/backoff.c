@@ -67,10 +67,12 @@ static bool sleeps(const pse_backoff *wait, uint64_t now)
 /* Whether the look that ends now has moved data. */
 static bool moved_data(pse_backoff *wait, uint64_t now)
 {
-    const uint64_t took = now - wait->back;
-    if (!wait->cold && (!wait->quickest || took < wait->quickest))
-        wait->quickest = took;
-    return took > (wait->cold ? PSE_BACKOFF_LOOK_MOVED : 2 * wait->quickest + PSE_BACKOFF_LOOK_JITTER) &&
+    const uint64_t took = now - wait->back, longer = took > wait->before ? took : wait->before;
+    if (!wait->cold && wait->before && (!wait->quickest || longer < wait->quickest))
+        wait->quickest = longer;
+    wait->before = wait->cold ? 0 : took;
+    const bool known = wait->quickest && !wait->cold;
+    return took > (known ? 2 * wait->quickest + PSE_BACKOFF_LOOK_JITTER : PSE_BACKOFF_LOOK_MOVED) &&
            took < computes(wait);
 }
 

@@ -27,8 +27,10 @@ enum pse_backoff_cores { PSE_BACKOFF_UNKNOWN_CORES, PSE_BACKOFF_OWN_CORE, PSE_BA
 typedef struct pse_backoff {
     uint64_t begin, back; /* of the wait, or of the last time that data moved; of the current look */
     uint64_t awake_until;
-    uint64_t quickest;            /* ns of a look, may be known before */
-    uint64_t longest;             /* ns of a sleep; 0: PSE_BACKOFF_LONGEST */
+    uint64_t quickest; /* ns of the longer of two looks in a row, may be known before: MPI looks at its node
+                        * and at the network in turn */
+    uint64_t before;   /* ns of the last look; 0: none, or cold */
+    uint64_t longest;  /* ns of a sleep; 0: PSE_BACKOFF_LONGEST */
     enum pse_backoff_cores cores; /* may be known before */
     unsigned looks;
     unsigned moved; /* looks that moved data since the last sleep */

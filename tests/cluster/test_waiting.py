@@ -75,7 +75,7 @@ def test_ranks_of_all_nodes_wait_without_processor_time(run, processors):
     said, err = run(processors)
     assert "warning" not in err
     assert {host for host, _, _ in said.values()} == ({"n0", "n1"} if processors > 1 else {"n0"})
-    assert all(used < 0.1 and naps > MANY for rank, (_, used, naps) in said.items() if rank), said
+    assert all(used < 0.3 and naps > MANY for rank, (_, used, naps) in said.items() if rank), said
 
 
 def test_where_a_node_cannot_have_it_the_run_goes_on_and_names_it(run, broken):

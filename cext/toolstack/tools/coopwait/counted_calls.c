@@ -88,12 +88,18 @@ TOOL_PUBLIC int FORM(MPI_Allreduce)(const void *sendbuf, void *recvbuf, MESSAGE,
     COLLECTIVE_CALL(Allreduce, Iallreduce, sendbuf, recvbuf, count, datatype, op, comm)
 }
 
-TOOL_PUBLIC int FORM(MPI_Bcast)(void *buffer, MESSAGE, int root, MPI_Comm comm)
-{
-    RETURN_CHOSEN(PSE_COOPWAIT_BCAST, count, datatype,
-                  FORM(PMPI_Bcast)(buffer, count, datatype, root, comm))
-    COLLECTIVE_CALL(Bcast, Ibcast, buffer, count, datatype, root, comm)
-}
+#define CHOSEN(operation, name, form, parameters, arguments)                                                 \
+    TOOL_PUBLIC int FORM(MPI_##name) parameters                                                              \
+    {                                                                                                        \
+        RETURN_CHOSEN(operation, count, datatype, FORM(PMPI_##name)(arguments))                              \
+        COLLECTIVE_CALL(name, form, arguments)                                                               \
+    }
+
+CHOSEN(PSE_COOPWAIT_BCAST, Bcast, Ibcast, PARAMETERS(void *buffer, MESSAGE, int root, MPI_Comm comm),
+       ARGUMENTS(buffer, count, datatype, root, comm))
+CHOSEN(PSE_COOPWAIT_REDUCE, Reduce, Ireduce,
+       PARAMETERS(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm),
+       ARGUMENTS(sendbuf, recvbuf, count, datatype, op, root, comm))
 
 #define REDUCED(name, form)                                                                                  \
     COLLECTIVE(name, form,                                                                                   \
@@ -103,13 +109,6 @@ TOOL_PUBLIC int FORM(MPI_Bcast)(void *buffer, MESSAGE, int root, MPI_Comm comm)
 REDUCED(Reduce_scatter_block, Ireduce_scatter_block)
 REDUCED(Scan, Iscan)
 REDUCED(Exscan, Iexscan)
-
-TOOL_PUBLIC int FORM(MPI_Reduce)(const void *sendbuf, void *recvbuf, MESSAGE, MPI_Op op, int root, MPI_Comm comm)
-{
-    RETURN_CHOSEN(PSE_COOPWAIT_REDUCE, count, datatype,
-                  FORM(PMPI_Reduce)(sendbuf, recvbuf, count, datatype, op, root, comm))
-    COLLECTIVE_CALL(Reduce, Ireduce, sendbuf, recvbuf, count, datatype, op, root, comm)
-}
 
 COLLECTIVE(Reduce_scatter, Ireduce_scatter,
            PARAMETERS(const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
