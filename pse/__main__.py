@@ -75,7 +75,6 @@ def _execute_together(commands: "click.Command") -> NoReturn:
 
 
 def _be_rank() -> int:
-    from pse.runtime.request import read_rank_arguments
     from pse.runtime.supervise import MonitorHandle, die_with_mpiexec, find_launcher, local_rank
 
     launcher = find_launcher()
@@ -92,6 +91,8 @@ def _be_rank() -> int:
         from pse.runtime.rank import load_mpi_meanwhile
 
         load_mpi_meanwhile()
+    from pse.runtime.request import read_rank_arguments
+
     request = _parse() if launcher is None else read_rank_arguments(sys.argv[1:])
     if not request.serial:
         _replace_input()

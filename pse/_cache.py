@@ -6,11 +6,11 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 
 from pse._locks import held, try_lock
 from pse.errors import RunError, UsageError
+from pse.records import dataclass
 
 _TITLES = {
     "modules": "compiled modules",
@@ -32,13 +32,12 @@ class Kept:
 
 
 def directory() -> Path:
-    """Give the cache directory: `PSE_CACHE`, else the user's cache directory of the system."""
+    """Give the cache directory: `PSE_CACHE`, else one in the user's (XDG Base Directory Specification)."""
     chosen = os.environ.get("PSE_CACHE")
     if chosen:
         return Path(chosen).absolute()
-    import platformdirs
-
-    return platformdirs.user_cache_path("pse")
+    users = os.environ.get("XDG_CACHE_HOME", "")  # One that is not absolute is to be ignored.
+    return Path(users if os.path.isabs(users) else os.path.expanduser("~/.cache"), "pse")
 
 
 def advice(failure: OSError) -> str:

@@ -1,9 +1,9 @@
-"""Frozen data classes whose definition costs a tenth of what the standard library's does.
+"""Data classes whose definition costs a tenth of what the standard library's does.
 
-`dataclasses.dataclass(frozen=True)` writes and compiles six functions for each class while its module is
-imported: half of the time that `pse check` took.  The classes made here are data classes as well (`fields`,
-`replace` and `asdict` take them), but share the functions that compare and print, and their `__init__` is
-compiled when the first object is made.  A subclass must be made by the same decorator.
+`dataclasses.dataclass` writes and compiles up to six functions for each class while its module is imported:
+half of the time that `pse check` took.  The classes made here are data classes as well (`fields`, `replace`
+and `asdict` take them), but share the functions that compare and print, and their `__init__` is compiled when
+the first object is made.  A subclass must be made by the same decorator.
 """
 
 import dataclasses
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["dataclass"]
 
 Field = dataclasses.Field[Any]
-_FROZEN = {"frozen": True}
+_QUICK: tuple[dict[str, bool], ...] = ({}, {"frozen": True})
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:
-        """Make a data class: `dataclasses.dataclass`, quicker if it is asked for with ``frozen=True`` alone.
+        """Make a data class: `dataclasses.dataclass`, quicker without options or with ``frozen=True`` alone.
 
         Parameters
         ----------
@@ -50,19 +50,67 @@ else:
         >>> Point(1) == Point(1, 0), Point(2)
         (True, Point(x=2, y=0))
         """
-        if options != _FROZEN:
+        if options not in _QUICK:
             return dataclasses.dataclass(cls, **options)
-        return _freeze if cls is None else _freeze(cls)
+        make = _freeze if options else _make
+        return make if cls is None else make(cls)
+
+
+def _make(cls: type) -> type:
+    return _add(cls, {**_methods(cls), "__hash__": None})
 
 
 def _freeze(cls: type) -> type:
-    own = dict(vars(cls))
+    return _add(cls, {**_methods(cls), **_frozen_methods(cls)})
+
+
+def _add(cls: type, methods: dict[str, Any]) -> type:
+    own = vars(cls)
+    for name, method in methods.items():
+        if own.get(name) is None:  # A class that has __eq__ has None for __hash__.
+            setattr(cls, name, method)
+    return cls
+
+
+def _methods(cls: Any) -> dict[str, Any]:
+    """Make a data class of it; give the methods that each has."""
     dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
     _check_order(cls)
-    for name, function in _methods(cls).items():
-        if own.get(name) is None:  # A class that has __eq__ has None for __hash__.
-            setattr(cls, name, function)
-    return cls
+    fields = dataclasses.fields(cls)
+    compared = _getter([field.name for field in fields if field.compare])
+    printed = [field.name for field in fields if field.repr]
+
+    def __eq__(self: Any, other: object) -> Any:
+        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def __repr__(self: Any) -> str:
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in printed)
+        return f"{self.__class__.__qualname__}({values})"
+
+    return {"__init__": _FirstInit(cls), "__eq__": __eq__, "__repr__": __repr__}
+
+
+def _frozen_methods(cls: Any) -> dict[str, Any]:
+    fields = dataclasses.fields(cls)
+    hashed = _getter(
+        [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
+    )
+    names = {field.name for field in fields}
+
+    def __hash__(self: Any) -> int:
+        return hash(hashed(self))
+
+    def __setattr__(self: Any, name: str, value: object) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+        super(cls, self).__setattr__(name, value)
+
+    def __delattr__(self: Any, name: str) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+        super(cls, self).__delattr__(name)
+
+    return {function.__name__: function for function in (__hash__, __setattr__, __delattr__)}
 
 
 def _check_order(cls: Any) -> None:
@@ -78,39 +126,6 @@ def _check_order(cls: Any) -> None:
 
 def _has_default(field: Field) -> bool:
     return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-
-
-def _methods(cls: Any) -> dict[str, Any]:
-    fields = dataclasses.fields(cls)
-    compared = _getter([field.name for field in fields if field.compare])
-    hashed = _getter(
-        [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
-    )
-    printed = [field.name for field in fields if field.repr]
-    names = {field.name for field in fields}
-
-    def __eq__(self: Any, other: object) -> Any:
-        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
-
-    def __hash__(self: Any) -> int:
-        return hash(hashed(self))
-
-    def __repr__(self: Any) -> str:
-        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in printed)
-        return f"{self.__class__.__qualname__}({values})"
-
-    def __setattr__(self: Any, name: str, value: object) -> None:
-        if type(self) is cls or name in names:
-            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-        super(cls, self).__setattr__(name, value)
-
-    def __delattr__(self: Any, name: str) -> None:
-        if type(self) is cls or name in names:
-            raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-        super(cls, self).__delattr__(name)
-
-    made = (__eq__, __hash__, __repr__, __setattr__, __delattr__)
-    return {"__init__": _FirstInit(cls), **{function.__name__: function for function in made}}
 
 
 def _getter(names: list[str]) -> Callable[[Any], Any]:
@@ -140,7 +155,8 @@ class _FirstInit:
 
 def _compile_init(cls: Any) -> Any:
     fields, scope = dataclasses.fields(cls), {"_set": object.__setattr__, "_left_out": _LEFT_OUT}
-    body = [line for field in fields if (line := _assignment(field, scope))]
+    form = "self.{} = {}" if cls.__setattr__ is object.__setattr__ else "_set(self, {!r}, {})"
+    body = [line for field in fields if (line := _assignment(field, scope, form))]
     body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     exec(f"def __init__({_parameters(fields)}):\n " + "\n ".join(body or ["pass"]), scope)
     made: Any = scope["__init__"]
@@ -157,11 +173,11 @@ def _parameters(fields: Sequence[Field]) -> str:
     return ", ".join(["self", *positional, *["*"] * bool(by_keyword), *by_keyword])
 
 
-def _assignment(field: Field, scope: dict[str, Any]) -> str:
+def _assignment(field: Field, scope: dict[str, Any], form: str) -> str:
     """Write the line that sets a field, and put into `scope` what it names; "" if the class has its value."""
     name = value = field.name
     scope[f"_default_{name}"] = field.default
     if field.default_factory is not dataclasses.MISSING:
         scope |= {f"_made_{name}": field.default_factory, f"_default_{name}": _LEFT_OUT}
         value = f"_made_{name}() if {name} is _left_out else {name}" if field.init else f"_made_{name}()"
-    return f"_set(self, {name!r}, {value})" if field.init or value != name else ""
+    return form.format(name, value) if field.init or value != name else ""

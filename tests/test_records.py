@@ -1,4 +1,4 @@
-"""Frozen data classes of `pse.records` are what those of the standard library are, made later."""
+"""Data classes of `pse.records` are what those of the standard library are, made later."""
 
 import dataclasses
 import inspect
@@ -39,6 +39,26 @@ class Named(Place):
 @dataclass(frozen=True)
 class Fieldless:
     """Nothing."""
+
+
+@dataclass
+class Mutable:
+    """Fields that can be set."""
+
+    x: int
+    seen: list[int] = dataclasses.field(default_factory=list)
+    hidden: int = dataclasses.field(default=3, init=False, repr=False)
+
+
+def test_without_options_fields_can_be_set_and_objects_compared_but_not_hashed():
+    first, second = Mutable(1), Mutable(2)
+    second.x = 1
+    assert (first, repr(second), second.hidden) == (second, "Mutable(x=1, seen=[])", 3)
+    second.seen.append(1)
+    assert (first != second, first.seen, dataclasses.replace(second, x=4)) == (True, [], Mutable(4, [1]))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(first)
+    assert pickle.loads(pickle.dumps(second)) == second
 
 
 def standard(cls):

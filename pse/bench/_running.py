@@ -174,7 +174,7 @@ def run_program(
 
 def program_command(name: str, defines: Mapping[str, object], processors: int = 1) -> list[str]:
     """Give the command that runs a program of this room."""
-    pse = [sys.executable, "-c", "from pse.cli import main; main(prog_name='pse')"]
+    pse = [sys.executable, "-c", "import sys; sys.argv[0] = 'pse'; from pse._entry import main; main()"]
     values = [word for key, value in defines.items() for word in ("-D", f"{key}={value}")]
     return [*pse, "run", str(program_path(name)), "-p", str(processors), *values]
 

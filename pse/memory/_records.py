@@ -5,13 +5,13 @@ Touches nothing; `_arena` fills them in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pse._abi.memory import ArenaStatistics as ArenaStatistics
+from pse.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LiveBlock:
     """One line of the report of who holds what: a live block or view, and who allocated it for what.
 

@@ -7,8 +7,9 @@ how a shim knows its layer.
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pse.records import dataclass
 from pse.toolstack._mpi_header import Header, Parameter, Prototype
 
 # The counts of these pass through functions that the caller hands over: too late to choose.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pse.language.check._ir import ModuleReference, Tag
 from pse.language.check._scope import PROCS, BundledTags, Entity, Frame, Globals, TagEntity, kind_of
@@ -28,6 +28,7 @@ from pse.language.types._types import (
     render_signature,
     render_type,
 )
+from pse.records import dataclass
 from pse.text import count_text, did_you_mean
 
 REPLICATED = Distribution(Pattern.REPLICATED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
 from pse.language.check._ir import ModuleReference
@@ -16,6 +16,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression
 from pse.language.types._types import Element, Type
+from pse.records import dataclass
 
 PROCS = "procs"
 """The number of processors: an integer that every program can use, and its partitions if it declares none."""

@@ -7,12 +7,12 @@ dimension is solved for it, and waits while it has several.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Dimension, Extent, Piece
 from pse.language.types._types import Distribution
+from pse.records import dataclass
 
 Mismatch = Callable[[Extent], None]
 """Called with the extent that was expected."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pse.language.types import Type
 from pse.program import ThreadKey
+from pse.records import dataclass
 from pse.runtime.plan._job import Job
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Position:
     """One rank's seat, and the partition whose way through PARALLEL is being lowered, if any.
 

@@ -19,13 +19,17 @@ _CHOICES = ("LD_PRELOAD", "MPI4PY_LIBMPI", "MPI4PY_MPIABI")
 def load_mpi_meanwhile() -> None:
     """Begin to load MPI, where it is known which library mpi4py will load.
 
-    No process may be forked while the thread runs: it would lack the dynamic linker's lock.
+    No process may be forked while the thread runs: it would lack the dynamic linker's lock.  Who loads
+    another library meanwhile waits for that lock: those that are needed before NumPy are loaded first.
 
     Examples
     --------
     >>> load_mpi_meanwhile()  # doctest: +SKIP
     """
     if (path := _library()) is not None:
+        import resource  # noqa: F401
+        import zlib  # noqa: F401
+
         mode = os.RTLD_LAZY | os.RTLD_LOCAL
         _thread.start_new_thread(ctypes.CDLL(None).dlopen, (os.fsencode(path), mode))
 

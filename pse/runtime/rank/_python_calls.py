@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from pse.language.types import Direction, Element, Parameter, Text, evaluate
 from pse.modules import LoadedModule, ModuleError
 from pse.modules.load import BegunCall, as_module_error, begin_call, resume_call
 from pse.modules.messaging import Request, enter_call, leave_call, wait_for
+from pse.records import dataclass
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from pse._abi.plan import RunResult
 from pse._abi.waiting import RankState
 from pse.memory import Arena, ArenaStatistics
 from pse.modules import load_module
+from pse.records import dataclass
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime._sequencer import OutputPipe, Sequencer
@@ -29,7 +30,6 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Incarnation, project
 from pse.runtime.rank._output_prefix import set_prefixes
 from pse.runtime.rank._python_calls import PythonCalls
-from pse.runtime.rank._recording import begin_recording
 from pse.runtime.supervise._backoff import Backoff
 from pse.runtime.transport._clocks import record_clock
 from pse.runtime.transport._resource_counters import record_cpu_time, record_resources
@@ -65,6 +65,12 @@ class Outcome:
     figures: Mapping[str, float] = field(default_factory=dict)
     arena: ArenaStatistics | None = None
     moves: Moves | None = None
+
+
+def _begin_recording(directory: str, rank: int, job: Job) -> Recorder:
+    from pse.runtime.rank._recording import begin_recording  # Takes 10 ms.
+
+    return begin_recording(directory, rank, job)
 
 
 def execute_plan(
@@ -106,7 +112,7 @@ def execute_plan(
     """
     rank = comm.Get_rank()
     arena = open_arena(comm, arena_capacity, debug=job.build.debug) if job.shared_memory else None
-    recorder = begin_recording(trace, rank, job) if trace else None
+    recorder = _begin_recording(trace, rank, job) if trace else None
     communicators = make_communicators(comm, job)
     load_once = functools.cache(functools.partial(load_module, mode=job.build))
 

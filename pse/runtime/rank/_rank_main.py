@@ -32,7 +32,6 @@ from pse.runtime.rank._node import Node
 from pse.runtime.rank._output_prefix import prefixed_output
 from pse.runtime.rank._python_calls import end_if_forked
 from pse.runtime.rank._rank_loop import Outcome, execute_plan
-from pse.runtime.rank._recording import describe_run, prepare_trace, write_definitions
 from pse.runtime.request._dry_run import agreed, dry_run
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._request import planned_quickly, prepare
@@ -131,6 +130,16 @@ def _agree(comm: MPI.Intracomm, request: Request, launcher: Launcher | None) -> 
     return int(codes[first])
 
 
+def _prepare_trace(trace: str, node: Node, job: Job, text: str) -> None:
+    from pse.runtime.rank._recording import describe_run, prepare_trace, write_definitions  # Takes 10 ms.
+
+    if node.first:
+        prepare_trace(trace)
+    node.comm.Barrier()
+    if node.rank == 0:
+        write_definitions(trace, describe_run(job, node.hosts), text)
+
+
 def _run_prepared(node: Node, prepared: Prepared) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
@@ -141,11 +150,10 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
     bind_to_cores(prepared, node.nodes, node.rank)
     job = agreed(prepared, node.nodes, _placements(node, prepared))
     trace, capacity = prepared.request.trace, prepared.options.arena
-    if trace and node.first:
-        prepare_trace(trace)
-    node.comm.Barrier()
-    if trace and node.rank == 0:
-        write_definitions(trace, describe_run(job, node.hosts), prepared.program.text)
+    if trace:
+        _prepare_trace(trace, node, job, prepared.program.text)
+    else:
+        node.comm.Barrier()
     speaks = node.rank == 0 and node.launcher is None
     if prepared.request.gdb is not None:
         from pse.runtime.rank._debugger import attach_debugger

@@ -11,7 +11,6 @@ Ranks that wait for their turn sleep; those in a round trip don't, or the sleep 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 from collections.abc import Sequence
@@ -51,6 +50,8 @@ def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
 
 def _number_metahosts(comm: MPI.Intracomm) -> list[int]:
     """The metahost of every rank, as a number that is the same for all ranks of one."""
+    import hashlib  # Most runs are on one node.
+
     digest = hashlib.blake2b(
         os.environ.get(METAHOST_VARIABLE, "").encode(errors="replace"), digest_size=8
     ).digest()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from mpi4py import MPI
 from pse._abi.channel import MESSAGE_BYTES
 from pse._abi.elements import FORMATS, TYPE_CODES
 from pse._abi.memory import LAYOUT_DTYPE
+from pse.records import dataclass
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.distribution._strided_copies import strides
 
