@@ -51,6 +51,7 @@ from .statistics._run_differences import (
 )
 from .statistics._statistics_text import statistics_text as statistics_text
 from .waits._chain_search import (
+    final_waits as final_waits,
     parse_time as parse_time,
     wait_chain as wait_chain,
     wait_suspects as wait_suspects,

@@ -1,6 +1,7 @@
 """Rows and blocks of the page, chosen: sorted, pinned, hidden, one for all alike; filters, list of hits."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,57 @@ def test_rows_that_are_alike_are_one_and_it_is_said(page, made) -> None:
     assert texts[1] == f"p0 thread_B +{PROCESSORS - 1}"
     page.find_element(By.ID, "alike").click()
     assert len(ranks(page)) == len(made[0].ranks)
+
+
+def test_ranks_of_a_processor_or_node_are_one_row_with_the_shares_of_all(page, made) -> None:
+    run = made[0]
+    by = Select(page.find_element(By.ID, "by"))
+    by.select_by_value("processor")
+    assert ranks(page) == [0, *range(1, 2 * PROCESSORS + 1, 2)]
+    names = [name.text for name in page.find_elements(By.CSS_SELECTOR, "#gutter .thread")]
+    assert names == ["root", *(f"p{number}" for number in range(PROCESSORS))]
+    assert page.find_element(By.ID, "rownote").text == f"of {len(run.ranks)} ranks"
+    begin, end = run.span // 3, run.span // 2
+    ask = "return Object.fromEntries(gantt.sharesOf(arguments[0], arguments[1], arguments[2]))"
+    shares = page.execute_script(ask, 3, begin, end)  # Ranks 3 and 4.
+    assert {name: share for name, share in shares.items() if name.startswith("call:")} == pytest.approx(
+        expected_shares(run, (3, 4), begin, end)
+    )
+    by.select_by_value("node")
+    assert ranks(page) == [0]
+    shares = page.execute_script(ask, 0, begin, end)
+    assert {name: share for name, share in shares.items() if name.startswith("call:")} == pytest.approx(
+        expected_shares(run, run.ranks, begin, end)
+    )
+    by.select_by_value("rank")
+    assert ranks(page) == list(range(2 * PROCESSORS + 1))
+
+
+def expected_shares(run: trace.Trace, ranks: Iterable[int], begin: int, end: int) -> dict[str, float]:
+    """Each module's share of all time of some ranks."""
+    calls = run.module_calls()
+    calls = calls[np.isin(calls["rank"], list(ranks))]
+    inside = np.minimum(calls["leave"], end) - np.maximum(calls["enter"], begin)
+    names = [run.definitions.sites[site].module for site in calls["site"]]
+    shares: dict[str, float] = {}
+    for name, time in zip(names, np.maximum(inside, 0).tolist(), strict=True):
+        shares[f"call:{name}"] = shares.get(f"call:{name}", 0.0) + time / (end - begin) / len(list(ranks))
+    return {name: share for name, share in shares.items() if share}
+
+
+def test_a_row_of_several_ranks_tells_their_shares_at_a_moment(page, made) -> None:
+    Select(page.find_element(By.ID, "by")).select_by_value("processor")
+    blocks = page.find_element(By.ID, "blocks")
+    y = page.execute_script("const { y, main } = gantt.view.places[3]; return y + main / 2")
+    width, height = blocks.size["width"], blocks.size["height"]
+    ActionChains(page, 0).move_to_element_with_offset(blocks, 0, round(y - height / 2)).perform()
+    tip = page.find_element(By.ID, "tip").text
+    assert tip.startswith("2 ranks at ")
+    parts = [int(part) for part in re.findall(r"(\d+) %", tip)]
+    assert abs(sum(parts) - 100) <= len(parts), (tip, width)
+    assert "by=processor" in page.execute_script(
+        "return new Promise((done) => setTimeout(() => done(location.hash), 500))"
+    )
 
 
 @pytest.mark.parametrize(

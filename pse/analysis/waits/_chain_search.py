@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,29 @@ def wait_suspects(trace: Trace) -> dict[int, int]:
     search = _Search(trace, trace.span)
     ends = {rank: search.link(rank).ended_by for rank in trace.ranks}
     return {rank: end.rank for rank, end in ends.items() if end is not None and not end.certain}
+
+
+def final_waits(trace: Trace) -> dict[int, Link]:
+    """Tell of each rank that was done with its part of the program how long it waited for the last one.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+
+    Returns
+    -------
+    dict of int to Link
+        By rank what the chain says of the time after its last call; of a trace that is cut off, nothing.
+
+    Examples
+    --------
+    >>> final_waits(trace)  # run1 doesn't say when ranks were done.
+    {}
+    """
+    search = _Search(trace, 0)
+    links = {rank: search.final(rank) for rank in trace.ranks}
+    return {rank: link for rank, link in links.items() if link is not None}
 
 
 class _Search:
@@ -300,16 +324,31 @@ class _Search:
         if time >= phases.get(Phase.DONE, last + 1):
             return Link(rank, name, "end", phases[Phase.DONE], last)
         begin = max(begin, phases.get(Phase.READY, begin))
-        if Phase.DONE in phases and len(own) and not len(after):
-            return Link(rank, name, "done", begin, phases[Phase.DONE], ended_by=self._last_done(rank))
+        if not len(after) and (final := self.final(rank)) is not None:
+            return final
         is_mpi = self._trace.definitions is None and (not len(own) or own["kind"][0] == BlockKind.ROUTINE)
         return Link(rank, name, "program" if is_mpi else "engine", begin, end)
 
+    def final(self, rank: int) -> Link | None:
+        """What a rank does after its last block: it is done with its part, and waits for the last one."""
+        own, phases = self._activity.of(rank), self._phases(rank)
+        if Phase.DONE not in phases or not len(own):
+            return None
+        begin = max(int(own["end"].max()), phases.get(Phase.READY, 0))
+        name, done = self._names.spoken_rank(rank), phases[Phase.DONE]
+        return Link(rank, name, "done", begin, done, ended_by=self._last_done(rank))
+
     def _last_done(self, rank: int) -> WaitEnd | None:
         """The rank that was done last, if it still worked then: all wait for it."""
+        last, end = self._last_end
+        return WaitEnd(last, end) if last != rank and end > self._time else None
+
+    @cached_property
+    def _last_end(self) -> tuple[int, int]:
+        """The rank whose last block ends last, and when."""
         ends = {other: int(self._activity.of(other)["end"].max(initial=0)) for other in self._trace.ranks}
         last = max(ends, key=lambda other: ends[other])
-        return WaitEnd(last, ends[last]) if last != rank and ends[last] > self._time else None
+        return last, ends[last]
 
     def _ends(self, rank: int) -> tuple[int, int]:
         times = self._trace.run_times(rank, self._trace.events(rank)["time"][[0, -1]])

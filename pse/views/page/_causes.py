@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from pse.analysis import wait_ends, wait_states, wait_suspects
+from pse.analysis import final_waits, wait_ends, wait_states, wait_suspects
 from pse.trace import NONE, EventType, Trace
 from pse.trace.format import Array
 
@@ -27,6 +29,8 @@ class Causes:
         What ranks did that ended waits; `how` of a block counts in it, from 1.
     suspects : list of (int, int)
         Ranks whose last wait never ended, and the ranks that should have ended it.
+    final : list of (int, int, int, int, int)
+        Ranks that were done before others: since when, until when, which rank was last, and when that was.
     note : str
         Why there are none, or "".
     """
@@ -35,6 +39,7 @@ class Causes:
         self.texts: list[str] = []
         self.note = ""
         self.suspects: list[tuple[int, int]] = []
+        self.final: list[tuple[int, int, int, int, int]] = []
         self._ends: Array | None = None
         self._states: Array | None = None
         count = sum(trace.files[rank].counts[kind] for rank in trace.ranks for kind in _ENDS)
@@ -44,6 +49,7 @@ class Causes:
             self._ends, self.texts = wait_ends(trace)
             self._states = wait_states(trace)
             self.suspects = list(wait_suspects(trace).items())
+            self.final = list(_final(trace))
 
     def fill(self, rank: int, blocks: Array) -> None:
         """Say of a rank's blocks that are waits how they ended; `blocks` are by time."""
@@ -70,3 +76,9 @@ class Causes:
         own = self._states["rank"] == rank
         inside: Array = self._states[own & (self._states["end"] > begin) & (self._states["begin"] < end)]
         return inside
+
+
+def _final(trace: Trace) -> Iterator[tuple[int, int, int, int, int]]:
+    for rank, link in final_waits(trace).items():
+        if link.ended_by is not None and link.begin is not None and link.end is not None:
+            yield rank, link.begin, link.end, link.ended_by.rank, link.ended_by.time

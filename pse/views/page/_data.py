@@ -91,7 +91,7 @@ def page_data(
         "partitions": _partitions(found),
         "outside": [_outside(trace, row.rank, window.end, end) for row in shown],
         "loops": _loops(trace), "series": sampled, "marks": marked, "endings": causes.texts,
-        "suspects": causes.suspects, "path": path,
+        "suspects": causes.suspects, "final": causes.final, "path": path,
         "tags": _tags(trace), "messages": sent.described(), "program": _program(trace),
         "graph": _graph(trace, kinds), "columns": described,
     }  # fmt: skip

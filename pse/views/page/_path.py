@@ -28,11 +28,13 @@ def path_columns(trace: Trace, rows: Sequence[Row]) -> tuple[list[dict[str, Any]
     if count > MOST_EVENTS or not len((path := critical_path(trace)).steps):
         return [], {name: np.empty(0, "<u8") for name in names}
     steps, parts = path.steps, _parts(path)
-    shares = [path.shares(steps[parts == part])[0] for part in range(parts.max() + 1)]
+    named = [path.shares(steps[parts == part])[0][:2] for part in range(parts.max() + 1)]
+    whats = list(dict.fromkeys(named))  # Of different causes may have one name: they are one share.
+    parts = np.array([whats.index(what) for what in named])[parts]
     places = np.zeros(max(trace.ranks) + 1, "<i8")
     places[[row.rank for row in rows]] = np.arange(1, len(rows) + 1)
     columns = (steps["begin"], steps["end"] - steps["begin"], places[steps["rank"]], parts)
-    described = [{"name": share.name, "kind": share.kind} for share in shares]
+    described = [{"name": name, "kind": kind} for name, kind in whats]
     return described, dict(zip(names, columns, strict=True))
 
 

@@ -16,7 +16,7 @@ export interface Ending {
 export interface Link {
   rank: number;
   row: number;
-  state: "call" | "wait" | "mpi" | "between" | "outside" | "unseen";
+  state: "call" | "wait" | "mpi" | "between" | "done" | "outside" | "unseen";
   entry: number; // of the finest level; -1: none
   begin: number;
   end: number;
@@ -75,9 +75,17 @@ function waitingIn(model: Model, rank: number, row: number, state: "wait" | "mpi
 }
 
 function between(model: Model, rank: number, row: number, time: number): Link {
+  const final = model.final.find(([one, from, until]) => one === rank && from <= time && time < until);
+  if (final) return doneLink(model, row, time, final);
   const outside = model.outside[row].find(([from, to]) => from <= time && time < to);
   const [begin, end] = outside ?? [time, time];
   return { rank, row, state: outside ? "outside" : "between", entry: -1, begin, end };
+}
+
+// A rank that was done with its part waits for the last one, if that still worked.
+function doneLink(model: Model, row: number, time: number, [rank, begin, end, last, ended]: Model["final"][number]): Link {
+  const found = { rank: last, row: model.rows.findIndex((one) => one.rank === last), time: ended, text: "was done, too,", certain: true };
+  return { rank, row, state: "done", entry: -1, begin, end, ending: ended > time ? found : undefined };
 }
 
 // The block that a lane was in; waits for the same thing are one, whatever the rank was woken for between them.
@@ -129,6 +137,7 @@ export function linkText(model: Model, link: Link, resolution: number): string[]
     call: () => `executed ${placed(kind!.label, kind!.place)}`,
     wait: () => `waited ${waitText(kind!)}${kind!.call ? `, to execute ${kind!.call}` : ""}`,
     mpi: () => `was in ${kind!.label}`,
+    done: () => "was done with its part of the program, and waited for the other ranks",
     between: () => (model.stacked ? "was outside of MPI, in the program" : "was between two calls, in the engine"),
     outside: () => "was outside of the program, at its start or end",
     unseen: () => "is not shown in this page",

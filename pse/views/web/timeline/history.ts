@@ -3,7 +3,7 @@
 import { byId } from "../shared/elements";
 import type { Model } from "./data/model";
 import type { Alignment } from "./data/pair";
-import { type Order, ORDERS } from "./rows";
+import { type Order, ORDERS, type Unit, UNITS } from "./rows";
 import type { Layer, View } from "./view";
 
 const MOST = 100,
@@ -67,9 +67,10 @@ export function addressOf(model: Model, view: View): string {
   if (view.layersChosen) parts.set("layers", layers.join(","));
   if (view.panel) parts.set("panel", view.panel);
   if (view.alignment !== "time") parts.set("align", view.alignment);
-  const { order, alike, pinned } = view.choice,
+  const { order, by, alike, pinned } = view.choice,
     ranks = (rows: Set<number>) => [...rows].map((row) => model.rows[row].rank).join(",");
   if (order !== "place") parts.set("order", order);
+  if (by !== "rank") parts.set("by", by);
   if (alike) parts.set("alike", "1");
   if (pinned.size) parts.set("pinned", ranks(pinned));
   if (view.choice.hidden.size) parts.set("away", ranks(view.choice.hidden));
@@ -90,6 +91,7 @@ export interface Address {
   panel: string;
   alignment: Alignment;
   order: Order;
+  by: Unit;
   alike: boolean;
   pinned: number[]; // rows
   away: number[]; // rows that are hidden
@@ -120,6 +122,7 @@ export function readAddress(model: Model, text: string): Address {
     panel: parts.get("panel") ?? "",
     alignment: parts.get("align") === "iteration" ? "iteration" : "time",
     order: ORDERS.find((order) => order === parts.get("order")) ?? "place",
+    by: UNITS.find((unit) => unit === parts.get("by")) ?? "rank",
     alike: parts.has("alike"),
     pinned: rows("pinned"),
     away: rows("away"),

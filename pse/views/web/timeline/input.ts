@@ -3,7 +3,7 @@
 import { byId, element } from "../shared/elements";
 import { duration, moment } from "../shared/numbers";
 import { sliceFacts } from "./drawing/slices";
-import { article, describe, describeMark, describeSeries, showTip } from "./panel";
+import { article, describe, describeMark, describeSeries, describeTogether, showTip } from "./panel";
 import { panelsOf, togglePanel } from "./panels/panels";
 import type { Range } from "./range";
 import { styles } from "./drawing/styles";
@@ -201,6 +201,7 @@ function tipFor({ model, view }: Timeline, event: PointerEvent): HTMLElement | n
   if (at?.series) return describeSeries(model, view, at.series.series, event.offsetX);
   const slice = at && sliceFacts(model, view, at.row, event.offsetX, y);
   if (slice) return article("time slice of the coscheduled layer", styles().soft, slice);
+  if (at?.lane?.together.length) return describeTogether(model, view, at.lane, event.offsetX);
   const found = entryAt(model, view, event.offsetX, y);
   return found && describe(model, found);
 }

@@ -19,6 +19,7 @@ import { loadsOf, siteTimes } from "./data/sites";
 import { bandsOf, counterOf } from "./data/tracks";
 import { edgeBytes, type Place, trafficOf } from "./data/traffic";
 import { statisticsOf } from "./data/statistics";
+import { sharesOf } from "./drawing/together";
 import { xOf } from "./view";
 
 export async function start(): Promise<void> {
@@ -52,6 +53,8 @@ export async function start(): Promise<void> {
     chainAt: (row: number, time: number) => chainAt(model, row, time),
     pathParts: (begin: number, end: number) => pathParts(model, begin, end),
     flowsOf: (entry: number, row: number) => flowsOf(model, entry, row),
+    sharesOf: (row: number, begin: number, end: number) =>
+      sharesOf(model, model.base, view.places[row].lanes[0], begin, end).map(([group, share]) => [group.id, share]),
     statisticsOf: (begin: number, end: number) => statisticsOf(model, begin, end),
     trafficOf: (begin: number, end: number, kind: number, by: Place) => trafficOf(model, begin, end, kind, by),
     edgeBytes: (begin: number, end: number) => [...edgeBytes(model, begin, end)],

@@ -46,6 +46,7 @@ function drawLine(model: Model, view: View, pen: Pen, i: number): void {
   const { sent, received, sender, receiver } = model.messages,
     from = view.places[sender[i]],
     to = view.places[receiver[i]];
+  if (from === to) return; // Rows that are drawn as one.
   const x1 = xOf(view, received[i]),
     y1 = to.y + to.main / 2;
   pen.beginPath();

@@ -8,7 +8,8 @@ import { blocksIn, laneOf } from "./data/levels";
 import type { Mark, Model, RowSeries } from "./data/model";
 import { lastBefore } from "./drawing/picture";
 import { styles } from "./drawing/styles";
-import { baseEntry, type Found, pixels, timeAt, type View } from "./view";
+import { sharesOf } from "./drawing/together";
+import { baseEntry, drawnLevel, type Found, type LanePlace, pixels, timeAt, type View } from "./view";
 
 export type Fact = [string, string];
 
@@ -123,6 +124,17 @@ function describeMerged(model: Model, found: Found): HTMLElement {
     element("p", finest ? "The file holds them merged; see the note above." : "Zoom in to see each of them."),
   );
   return made;
+}
+
+// What ranks that are drawn as one do in a pixel.
+export function describeTogether(model: Model, view: View, place: LanePlace, x: number): HTMLElement {
+  const begin = timeAt(view, Math.floor(x)),
+    end = timeAt(view, Math.floor(x) + 1),
+    shares = sharesOf(model, drawnLevel(model, view), place, begin, end),
+    rest = 1 - shares.reduce((sum, [, share]) => sum + share, 0),
+    facts = shares.map(([group, share]): Fact => [group.name, percent(share)]);
+  if (rest > 0.005) facts.push([model.stacked ? "outside of routines" : "in neither", percent(rest)]);
+  return article(`${counted(place.together.length, "rank")} at ${moment(begin, end - begin)}`, styles().soft, facts);
 }
 
 // The chain of a wait in words, a line for each rank.

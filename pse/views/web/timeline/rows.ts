@@ -1,4 +1,4 @@
-// Which rows are shown, and in which order: sorted, pinned, hidden, or one for all that are alike.
+// Which rows are shown, and in which order: sorted, pinned, hidden, one for several ranks or for all that are alike.
 
 import { eachPiece, levelFor } from "./data/levels";
 import type { Model } from "./data/model";
@@ -6,8 +6,13 @@ import type { Model } from "./data/model";
 export const ORDERS = ["place", "busy", "waiting", "name"] as const;
 export type Order = (typeof ORDERS)[number];
 
+// What has a row: each rank, or all ranks of a processor or of a node together.
+export const UNITS = ["rank", "processor", "node"] as const;
+export type Unit = (typeof UNITS)[number];
+
 export interface RowChoice {
   order: Order;
+  by: Unit;
   pinned: Set<number>;
   hidden: Set<number>;
   alike: boolean; // rows that are alike are one
@@ -15,21 +20,50 @@ export interface RowChoice {
 
 export interface ShownRows {
   rows: number[]; // from top to bottom
+  together: Map<number, number[]>; // of a row that is drawn with others as one, all of them
   alike: Map<number, number[]>; // of a row that stands for others, those
 }
 
 // The rows to show; a window of time says what they did, `room` how many of those that are alike may stay.
 export function rowsToShow(model: Model, choice: RowChoice, begin: number, end: number, room: number): ShownRows {
-  const there = model.rows.map((_, row) => row).filter((row) => !choice.hidden.has(row)),
-    sums = choice.order === "place" && !choice.alike ? [] : groupTimes(model, begin, end),
+  const together = togetherBy(model, choice.by),
+    there = [...(together.size ? together.keys() : model.rows.keys())].filter((row) => !choice.hidden.has(row)),
+    sums = choice.order === "place" && !choice.alike ? [] : means(groupTimes(model, begin, end), together),
     alike = choice.alike ? clusters(there, sums, end - begin, room) : new Map<number, number[]>();
   const standing = choice.alike ? there.filter((row) => alike.has(row)) : there,
     key = (row: number) => (choice.order === "busy" ? busy(model, sums[row]) : waiting(model, sums[row]));
   if (choice.order === "busy" || choice.order === "waiting") standing.sort((a, b) => key(b) - key(a) || a - b);
   if (choice.order === "name")
-    standing.sort((a, b) => model.rows[a].name.localeCompare(model.rows[b].name, "en", { numeric: true }) || a - b);
+    standing.sort((a, b) => nameOf(model, choice, a).localeCompare(nameOf(model, choice, b), "en", { numeric: true }) || a - b);
   const pinned = standing.filter((row) => choice.pinned.has(row));
-  return { rows: [...pinned, ...standing.filter((row) => !choice.pinned.has(row))], alike };
+  return { rows: [...pinned, ...standing.filter((row) => !choice.pinned.has(row))], together, alike };
+}
+
+export function nameOf({ rows }: Model, { by }: RowChoice, row: number): string {
+  const { name, group, host } = rows[row];
+  return by === "rank" ? name : (by === "node" ? host : group) || name;
+}
+
+// The rows of each processor or node, by the first of them; none where each rank has a row.
+function togetherBy({ rows }: Model, by: Unit): Map<number, number[]> {
+  const firsts = new Map<string, number>(),
+    found = new Map<number, number[]>();
+  if (by === "rank") return found;
+  rows.forEach((row, number) => {
+    const key = by === "node" ? row.host : `${row.host} ${row.group || row.rank}`;
+    if (!firsts.has(key)) found.set(firsts.set(key, number).get(key)!, []);
+    found.get(firsts.get(key)!)!.push(number);
+  });
+  return found;
+}
+
+// Of rows that are one: the mean of their times, at the first.
+function means(sums: Float64Array[], together: Map<number, number[]>): Float64Array[] {
+  for (const [first, members] of together) {
+    const mean = sums[first].map((_, group) => members.reduce((sum, row) => sum + sums[row][group], 0) / members.length);
+    sums[first] = mean;
+  }
+  return sums;
 }
 
 // Of each row the time in each group of the legend.

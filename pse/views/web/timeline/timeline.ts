@@ -316,7 +316,7 @@ export class Timeline {
     if (asked.layers) this.showLayers(asked.layers);
     view.panel = asked.panel;
     if (asked.alignment !== view.alignment) this.align(asked.alignment);
-    Object.assign(view.choice, { order: asked.order, alike: asked.alike });
+    Object.assign(view.choice, { order: asked.order, by: asked.by, alike: asked.alike });
     [view.choice.pinned, view.choice.hidden] = [new Set(asked.pinned), new Set(asked.away)];
     buildRowChoice(this);
     if (asked.block !== null && asked.block >= 0 && asked.block < model.base.start.length)

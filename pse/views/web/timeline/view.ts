@@ -22,6 +22,7 @@ const LEAST_MAIN = 18,
 
 export interface LanePlace {
   lane: number;
+  together: number[]; // lanes that are drawn here as one; none: `lane` alone
   y: number;
   height: number;
   nested: boolean;
@@ -72,6 +73,7 @@ export interface View {
   hits: Outlined; // the found ones, to draw
   choice: RowChoice;
   order: number[]; // the rows that are shown, from top to bottom
+  together: Map<number, number[]>; // of a row that is drawn with others as one, all of them
   alike: Map<number, number[]>; // of a row that stands for others, those
   places: Place[]; // of rows, see `layOut`; hidden ones have no height
   lines: { drawn: number; left: number };
@@ -113,8 +115,9 @@ export function viewOf(model: Model): View {
     failed: outlined(model, entriesOf(model, 1)),
     unfinished: outlined(model, entriesOf(model, 2)),
     hits: outlined(model, []),
-    choice: { order: "place", pinned: new Set(), hidden: new Set(), alike: false },
+    choice: { order: "place", by: "rank", pinned: new Set(), hidden: new Set(), alike: false },
     order: model.rows.map((_, row) => row),
+    together: new Map(),
     alike: new Map(),
     places: [],
     lines: { drawn: 0, left: 0 },
@@ -163,14 +166,15 @@ const ABSENT: Place = { y: NaN, main: 0, height: 0, folded: false, lanes: [], se
 
 // Whether rows of a processor lie together.
 export function grouped(view: View): boolean {
-  return view.choice.order === "place" && !view.choice.pinned.size && !view.choice.alike;
+  const { order, by, pinned, alike } = view.choice;
+  return order === "place" && by === "rank" && !pinned.size && !alike;
 }
 
 // Chooses the rows anew, by what they do in the window.
 export function chooseRows(model: Model, view: View): void {
   const room = Math.max(4, Math.floor(view.height / (LEAST_MAIN + SPACE + 2)));
   const found = rowsToShow(model, view.choice, view.begin, view.end, room);
-  [view.order, view.alike] = [found.rows, found.alike];
+  [view.order, view.together, view.alike] = [found.rows, found.together, found.alike];
 }
 
 // Puts rows one below the other: their main lane, lanes of what is nested, lanes of series.
@@ -183,7 +187,8 @@ export function layOut(model: Model, view: View): void {
     before: string | null = null;
   view.places = model.rows.map(() => ({ ...ABSENT }));
   view.order.forEach((index, number) => {
-    const row = model.rows[index];
+    const row = model.rows[index],
+      members = view.together.get(index) ?? [];
     if (number && row.group !== before && grouped(view)) y += between;
     before = row.group;
     const folded = view.folded.has(row.group);
@@ -196,25 +201,26 @@ export function layOut(model: Model, view: View): void {
       height: 0,
     };
     row.lanes.forEach((lane, depth) => {
-      if (depth && (folded || !view.layers[model.lanes[lane].layer || "nested"])) return;
+      if (depth && (folded || members.length || !view.layers[model.lanes[lane].layer || "nested"])) return;
       const height = model.lanes[lane].layer ? Math.min(STATE, below) : depth ? below : place.main;
-      place.lanes.push({ lane, y, height, nested: depth > 0 });
+      place.lanes.push({ lane, together: members.map((row) => model.rows[row].lanes[0]), y, height, nested: depth > 0 });
       y += height + (depth ? 1 : thin ? 0 : 2);
       if (!depth && !folded)
         for (const lane of row.others) {
-          place.lanes.push({ lane, y, height: OTHER * place.main, nested: false });
+          const together = members.flatMap((row) => model.rows[row].others.slice(0, 1));
+          place.lanes.push({ lane, together, y, height: OTHER * place.main, nested: false });
           y += OTHER * place.main + (thin ? 0 : 2);
         }
     });
-    for (const series of folded ? [] : row.series) {
+    for (const series of folded || members.length ? [] : row.series) {
       if (!view.layers[series.name]) continue;
       place.series.push({ series, y: y + 2, height: SERIES - 4 });
       y += SERIES;
     }
     place.height = y - place.y;
     y += folded ? Math.min(1, space) : space;
-    view.places[index] = place;
-    for (const other of view.alike.get(index) ?? []) view.places[other] = place;
+    for (const one of [index, ...(view.alike.get(index) ?? [])])
+      for (const other of [one, ...(view.together.get(one) ?? [])]) view.places[other] = place;
   });
   view.total = y + TOP;
 }
@@ -224,8 +230,9 @@ function laneHeights(model: Model, view: View): { main: number; below: number } 
   const shown = view.order.map((row) => model.rows[row]),
     rows = shown.length,
     groups = grouped(view) ? new Set(shown.map((row) => row.group)).size : 1;
-  const nested = view.layers.nested ? shown.reduce((sum, row) => sum + row.lanes.length - 1, 0) : 0;
-  const series = shown.reduce((sum, row) => sum + row.series.filter(({ name }) => view.layers[name]).length, 0);
+  const alone = !view.together.size,
+    nested = alone && view.layers.nested ? shown.reduce((sum, row) => sum + row.lanes.length - 1, 0) : 0;
+  const series = alone ? shown.reduce((sum, row) => sum + row.series.filter(({ name }) => view.layers[name]).length, 0) : 0;
   const room =
     view.height - 2 * TOP - rows * (SPACE + 2) - (groups - 1) * PROCESSOR_SPACE - nested - series * SERIES;
   if (model.stacked) {
@@ -301,7 +308,7 @@ export interface Found {
 // The entry at a point, of the level that is drawn; blocks thinner than the pointer are met 3 pixels around.
 export function entryAt(model: Model, view: View, x: number, y: number): Found | null {
   const at = laneAt(view, y);
-  if (!at || !at.lane) return null;
+  if (!at?.lane || at.lane.together.length) return null;
   const level = drawnLevel(model, view);
   const near = 3 / pixels(view),
     time = timeAt(view, x),

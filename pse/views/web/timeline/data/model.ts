@@ -129,6 +129,7 @@ interface Head extends Program, Runs {
   path: { name: string; kind: string }[]; // what the pieces of the critical path are
   tags: string[];
   suspects: [number, number][]; // ranks whose last wait never ended, and those that should have ended it
+  final: [number, number, number, number, number][]; // ranks that waited for the last one: from, until, for whom, which ended when
   endings: string[]; // what ranks did that ended waits
   columns: ColumnHead[];
 }

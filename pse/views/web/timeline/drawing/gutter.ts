@@ -3,7 +3,7 @@
 import { byId, element } from "../../shared/elements";
 import { bytes, counted } from "../../shared/numbers";
 import type { Row } from "../data/model";
-import type { Order } from "../rows";
+import { nameOf, type Order, type Unit } from "../rows";
 import type { Timeline } from "../timeline";
 import { grouped, type Place } from "../view";
 
@@ -38,17 +38,20 @@ export function fillGutter(timeline: Timeline): void {
 
 // A click pins a row to the top, or lets it go; with Alt, or the middle button, it hides it.
 function rowName(timeline: Timeline, index: number, together: boolean, place: Place): HTMLElement {
-  const { choice, alike } = timeline.view,
+  const { choice, alike, together: ranks } = timeline.view,
     row = timeline.model.rows[index],
     others = alike.get(index)?.length ?? 0,
     pinned = choice.pinned.has(index),
-    text = together || !row.group ? row.name : `${row.group} ${row.name}`;
+    members = ranks.get(index)?.length ?? 0,
+    name = nameOf(timeline.model, choice, index),
+    text = members || together || !row.group ? name : `${row.group} ${name}`,
+    where = members ? `${name}, ${counted(members, "rank")} drawn as one: heights are shares of all their time` : row.where;
   const made = element("span", others ? `${text} +${others}` : text, {
     role: "button",
     tabindex: 0,
     class: together ? "thread" : "thread wide",
     "aria-pressed": pinned,
-    title: `${row.where}${others ? `, and ${counted(others, "row")} like it` : ""}\nclick: ${pinned ? "unpin" : "pin to the top"} · Alt and click: hide`,
+    title: `${where}${others ? `, and ${counted(others, "row")} like it` : ""}\nclick: ${pinned ? "unpin" : "pin to the top"} · Alt and click: hide`,
   });
   made.onclick = (event) => {
     if (event.altKey) choice.hidden.add(index);
@@ -89,10 +92,18 @@ function at<T extends HTMLElement>(made: T, y: number, height: number): T {
 export function buildRowChoice(timeline: Timeline): void {
   const { choice } = timeline.view,
     order = byId<HTMLSelectElement>("order"),
+    by = byId<HTMLSelectElement>("by"),
     alike = byId<HTMLInputElement>("alike");
-  [order.value, alike.checked] = [choice.order, choice.alike];
+  [order.value, by.value, alike.checked] = [choice.order, choice.by, choice.alike];
+  by.querySelector<HTMLOptionElement>("[value=processor]")!.hidden = timeline.model.rows.every((row) => !row.group);
   order.onchange = () => {
     choice.order = order.value as Order;
+    timeline.chooseRows();
+  };
+  by.onchange = () => {
+    choice.by = by.value as Unit;
+    choice.pinned.clear();
+    choice.hidden.clear();
     timeline.chooseRows();
   };
   alike.onchange = () => {
@@ -111,5 +122,6 @@ function showRowNote({ model, view }: Timeline): void {
     stand = [...view.alike.values()].reduce((sum, others) => sum + others.length, 0);
   byId("unhide").hidden = !hidden;
   byId("unhide").textContent = `show ${hidden} hidden`;
-  byId("rownote").textContent = stand ? `${view.order.length} of ${model.rows.length} rows` : "";
+  const all = view.together.size || model.rows.length;
+  byId("rownote").textContent = stand ? `${view.order.length} of ${all} rows` : view.together.size ? `of ${model.rows.length} ranks` : "";
 }

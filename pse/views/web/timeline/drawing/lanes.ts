@@ -181,6 +181,19 @@ export class LanePainter {
     this.raster.fill(right - Math.round(this.ratio), right, this.top, this.bottom, paper, 0);
   }
 
+  // A pixel of several lanes that are drawn as one: how much of each group they have in it together.
+  mean(column: number, amounts: Float64Array, lanes: number): void {
+    amounts.forEach((amount, group) => {
+      if (!amount) return;
+      this.touched.push(group);
+      this.amounts[group] = amount / lanes;
+    });
+    if (!this.touched.length) return;
+    this.column = column;
+    this.blocks = lanes;
+    this.finish();
+  }
+
   // Paints what was collected: calls from the bottom, waits above them; a call is a pixel high at least.
   finish(to = this.column + 1): void {
     if (this.column < 0) return;

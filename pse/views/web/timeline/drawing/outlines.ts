@@ -32,7 +32,8 @@ export function drawOutlines(model: Model, view: View, pen: Pen, look: Styles, s
 export function visibleLanes(view: View, scroll: number): Map<number, LanePlace> {
   const lanes = new Map<number, LanePlace>();
   for (const row of visibleRows(view, scroll))
-    for (const lane of view.places[row].lanes) lanes.set(lane.lane, lane);
+    for (const place of view.places[row].lanes)
+      for (const lane of place.together.length ? place.together : [place.lane]) lanes.set(lane, place);
   return lanes;
 }
 

@@ -12,6 +12,7 @@ import { NOTHING, packed, Raster } from "./raster";
 import { drawSlices } from "./slices";
 import { FONT, prepared, ratio, type Styles, styles } from "./styles";
 import { DIAGONAL } from "./textures";
+import { type Columns, paintTogether } from "./together";
 import { drawnLevel, type Place, type SeriesPlace, type View, visibleRows, xOf } from "../view";
 
 let raster: Raster | undefined;
@@ -55,7 +56,7 @@ function paint(
       if (lane.nested) continue;
       raster.fill(0, raster.width, toRaster(lane.y), toRaster(lane.y + lane.height), row, 0);
     }
-    paintOutside(model, view, look, raster, view.places[index], index, toRaster, scale);
+    if (!view.together.size) paintOutside(model, view, look, raster, view.places[index], index, toRaster, scale);
   }
   const line = packed(look.line);
   for (const tick of ticksOf(view).at) {
@@ -78,6 +79,10 @@ function paintLanes(model: Model, view: View, painter: LanePainter, rows: number
   const level = drawnLevel(model, view);
   for (const index of rows) {
     for (const lane of view.places[index].lanes) {
+      if (lane.together.length) {
+        paintTogether(model, level, painter, lane, columnsOf(view));
+        continue;
+      }
       painter.turnTo(lane);
       const last = level.from[lane.lane + 1];
       for (let i = firstAfter(level, lane.lane, view.begin); i < last && level.start[i] < view.end; i++)
@@ -87,11 +92,20 @@ function paintLanes(model: Model, view: View, painter: LanePainter, rows: number
   }
 }
 
+function columnsOf(view: View): Columns {
+  const width = Math.round(view.width * ratio());
+  return { begin: view.begin, perPixel: (view.end - view.begin) / width, width };
+}
+
 // The chosen TPH only, at full strength.
 function paintTph(model: Model, view: View, painter: LanePainter, rows: number[]): void {
   const { base } = model;
   for (const index of rows) {
     for (const lane of view.places[index].lanes) {
+      if (lane.together.length) {
+        paintTogether(model, base, painter, lane, columnsOf(view), view.tph);
+        continue;
+      }
       painter.turnTo(lane);
       const own = view.tphEntries[lane.lane];
       for (let n = own.from; n < own.to; n++) {

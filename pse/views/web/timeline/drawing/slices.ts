@@ -13,7 +13,7 @@ const HIGH = 4, // CSS pixels of a slice
 const footOf = ({ y, main }: Place) => y + main - HIGH;
 
 export function drawSlices(model: Model, view: View, pen: CanvasRenderingContext2D, look: Styles): void {
-  if (!view.layers.slices) return;
+  if (!view.layers.slices || view.together.size) return;
   const { slices, matches } = model;
   eachIn(slices.begin, slices.length, view, (i, left, right) => {
     const place = view.places[slices.row[i]];
@@ -39,7 +39,7 @@ export function sliceFacts(model: Model, view: View, row: number, x: number, y: 
     place = view.places[row],
     near = 2 / pixels(view),
     time = view.begin + x / pixels(view);
-  if (!view.layers.slices || y < footOf(place) || y > place.y + place.main) return null;
+  if (!view.layers.slices || view.together.size || y < footOf(place) || y > place.y + place.main) return null;
   const at = slices.begin.findIndex((begin, i) => slices.row[i] === row && begin <= time + near && begin + slices.length[i] >= time - near);
   if (at < 0) return null;
   const number = slices.number[at],
