@@ -229,6 +229,16 @@ class FramedPage:
         return f'<iframe srcdoc="{escape(self.html)}" style="{style}"></iframe>'
 
 
+class TimelinePage(FramedPage):
+    """The page of a trace as the element ``<pse-timeline>``; where scripts may not run, the frame alone."""
+
+    def _repr_html_(self) -> str:
+        from pse.views.page import element_script
+
+        frame = super()._repr_html_()
+        return f"<pse-timeline>{frame}</pse-timeline><script>{element_script()}</script>"
+
+
 def _png(figure: Figure) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=figure.dpi)

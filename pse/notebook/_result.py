@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pse.analysis import Cube, analyze
 from pse.notebook._diagnostics import Diagnostics
-from pse.notebook._display import FramedPage, show_cubes, show_figures
+from pse.notebook._display import TimelinePage, show_cubes, show_figures
 from pse.notebook._errors import NotebookError, needed, translated
 from pse.runtime.status import (
     SITE_HEAD,
@@ -165,7 +165,7 @@ class Result:
         with translated():
             return views.draw(self.trace, name, selection, **how)
 
-    def page(self, selection: Selection | None = None) -> FramedPage:
+    def page(self, selection: Selection | None = None) -> TimelinePage:
         """Give the interactive page of the trace, as ``pse view -o FILE.html`` writes it.
 
         Parameters
@@ -175,7 +175,7 @@ class Result:
 
         Returns
         -------
-        FramedPage
+        TimelinePage
             A notebook shows it in a frame; ``html`` is all of it.
 
         Raises
@@ -186,7 +186,7 @@ class Result:
         from pse.views.page import page_html
 
         with translated():
-            return FramedPage(page_html(self.trace, selection).decode())
+            return TimelinePage(page_html(self.trace, selection).decode())
 
     def __repr__(self) -> str:
         return format_report(self.report).rstrip("\n")

@@ -109,6 +109,34 @@ def test_a_run_prints_counts_and_colours_calls_by_time(open_desk):
     assert (page.folder / "heat.npy").is_file()
 
 
+BLOCK_OF = """
+const { model, timeline } = gantt;
+const { start, first, kind } = model.base;
+timeline.select(start.findIndex((_, i) => model.kinds[kind[first[i]]].label === arguments[0]));
+"""
+
+
+def test_the_time_line_of_a_run_and_the_graph_select_the_same_call(open_desk, browser):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    page.command("Show or hide the run")
+    for name, value in SMALL.items():
+        page.one(f"#run-form input[name='parameter {name}']").send_keys(value)
+    page.click("Run")
+    page.wait(lambda: page.one("[data-state]").get_attribute("data-state") == "done")
+    page.click("Runs (1)")
+    page.click("Time line")
+    page.wait(lambda: page.script("return document.querySelector('pse-timeline').seen"))
+    browser.switch_to.frame(page.one("pse-timeline iframe"))
+    page.script(BLOCK_OF, "init")
+    browser.switch_to.default_content()
+    page.wait(lambda: page.all(".react-flow__node.selected .call[data-call='init']"))
+    page.select("step")
+    asked = "return document.querySelector('pse-timeline').seen.address"
+    page.wait(lambda: "step" in page.script(asked))
+    assert complaints(page) == []
+
+
 def test_a_file_that_was_changed_elsewhere_is_shown_or_both_texts_are_to_choose_from(open_desk):
     page = open_desk("heat.coven")
     page.wait(lambda: page.calls())

@@ -6,13 +6,14 @@ import pytest
 from pse_testing.browser import build_pages
 
 VIEWS = Path(__file__).parents[2] / "pse/views"
-BUNDLES = ("page/assets/page.js", "cube/assets/cube.js")
+PAGES = ("page/assets/page.js", "cube/assets/cube.js")
+BUNDLES = (*PAGES, "page/assets/element.js")
 
 
 def test_a_bundle_loads_nothing_and_ends_no_element():
     for bundle in BUNDLES:
         text = (VIEWS / bundle).read_text(encoding="utf-8")
-        assert text.startswith("var page=")
+        assert text.startswith("var page=" if bundle in PAGES else "(function(){")
         assert not [word for word in ("</script", "<!--", "import(", "https:") if word in text]
 
 

@@ -24,12 +24,14 @@ from pse.desk.server import _modules as modules, _results as results
 from pse.desk.server._errors import Refusal, answer_error
 from pse.desk.server._events import Events
 from pse.desk.server._files import Directory
+from pse.desk.server._guard import PAGE_POLICY
 from pse.desk.server._language import Conversation
 from pse.desk.server._runs import Runs
 from pse.errors import PseError
 from pse.language.types import OPTIONS
 from pse.modules.build import TEMPLATE_ENDINGS
 from pse.views import PALETTE, VIEWS
+from pse.views.page import element_script
 
 _NO_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>pse desk</title></head>
@@ -114,6 +116,16 @@ def _number(request: Request, name: str) -> int:
     return int(found)
 
 
+async def _run_page(request: Request) -> Response:
+    """Give the page of a run's trace; its scripts are inside of it, so it may do little else."""
+    path = await asyncio.to_thread(results.page, request.app.state.desk.runs, _id(request))
+    return FileResponse(path, headers={"content-security-policy": PAGE_POLICY})
+
+
+async def _element(request: Request) -> Response:
+    return Response(element_script(), media_type="text/javascript")
+
+
 _API = [
     _route("/session", "GET", lambda desk, _, __: desk.session()),
     _route("/files", "GET", lambda desk, _, __: desk.directory.listed()),
@@ -139,6 +151,7 @@ _API = [
             desk.runs, _id(r), r.query_params.get("view", "gantt"), r.query_params.get("label")
         ),
     ),
+    Route("/runs/{id}/page", _run_page),
     _route("/runs/{id}/advice", "POST", lambda desk, r, _: results.advice(desk.runs, _id(r))),
     _route(
         "/compare",
@@ -186,6 +199,7 @@ def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
 
     routes: list[BaseRoute] = [
         Route("/", _page),
+        Route("/timeline.js", _element),
         Mount("/api", routes=_API),
         WebSocketRoute("/lsp", _language),
         WebSocketRoute("/events", _events),

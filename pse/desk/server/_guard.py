@@ -23,6 +23,11 @@ _POLICY: Final = (
     "form-action 'none'; frame-src 'self'; frame-ancestors 'none'"
 )
 """Nothing inline but styles, nothing from elsewhere."""
+PAGE_POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "worker-src blob:; frame-ancestors 'self'; sandbox allow-scripts allow-downloads allow-modals"
+)
+"""Of the page of a run, in a frame: whatever its trace says, it reaches nothing of the desk."""
 _HEADERS: Final = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",

@@ -16,6 +16,7 @@ from pse.desk.server._runs import Runs
 from pse.text import change_text, share_text, size_text, split_place, time_text
 from pse.trace import Selection, Trace, open as open_trace
 from pse.views import draw, find_view, save
+from pse.views.page import write_html
 
 Json = dict[str, Any]
 _DRAWING = threading.Lock()
@@ -162,6 +163,22 @@ def picture(runs: Runs, id: str, view: str, label: str | None) -> Path:
         path.parent.mkdir(exist_ok=True)
         with _DRAWING:
             save(draw(open_trace(str(folder / "trace")), view, selection), path)
+    return path
+
+
+def page(runs: Runs, id: str) -> Path:
+    """Make the page of a run's trace; one that there is is given.
+
+    Raises
+    ------
+    Refusal
+        If the run has no trace.
+    """
+    folder = _traced(runs, id)
+    path = folder / "pictures" / "page.html"
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        write_html(open_trace(str(folder / "trace")), path)
     return path
 
 

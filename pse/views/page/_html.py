@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from importlib import resources
 
 from pse.files import write_file
 from pse.trace import Trace
@@ -90,3 +91,19 @@ def page_html(
     head |= {"served": served}
     page = html_page("pse.views.page", "page", title=head["title"], head=head, data=columns)
     return page.encode("utf-8", "replace")
+
+
+def element_script() -> str:
+    """Give the script that defines the element ``<pse-timeline>``: a page within another document.
+
+    Returns
+    -------
+    str
+        JavaScript.
+
+    Examples
+    --------
+    >>> "pse-timeline" in element_script()
+    True
+    """
+    return resources.files("pse.views.page").joinpath("assets", "element.js").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ import { forgetOverview } from "./drawing/axis";
 import { chainAt } from "./causes";
 import { flowsOf } from "./drawing/flows";
 import { buildRowChoice } from "./drawing/gutter";
+import { listenToEmbedder } from "./embedded";
 import { listen } from "./input";
 import { accounted, buildLayers, buildLegend, showNumbers } from "./legend";
 import { readModel } from "./data/model";
@@ -36,6 +37,7 @@ export async function start(): Promise<void> {
   buildPanels(timeline);
   listen(timeline);
   listenForSaving(timeline);
+  listenToEmbedder(timeline.show);
   timeline.widenGutter();
   new ResizeObserver(timeline.resize).observe(byId("rows"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", timeline.changed);

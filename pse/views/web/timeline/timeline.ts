@@ -4,6 +4,7 @@ import { byId, element } from "../shared/elements";
 import { counted } from "../shared/numbers";
 import { drawOverview, drawRuler, forgetOverview } from "./drawing/axis";
 import { type Chain, chainAt, kindOf } from "./causes";
+import { tellEmbedder } from "./embedded";
 import { FilterError, filtered, isFilter } from "./data/filter";
 import { buildRowChoice, fillGutter } from "./drawing/gutter";
 import { align, type Alignment } from "./data/pair";
@@ -301,14 +302,15 @@ export class Timeline {
 
   // The address says what is seen, so that a link shows the same.
   private writeAddress = (): void => {
+    tellEmbedder(this.model, this.view);
     if (location.protocol === "about:") return; // In a frame of a notebook.
     const seen = addressOf(this.model, this.view);
     history.replaceState(null, "", seen ? `#${seen}` : location.pathname + location.search);
   };
 
-  private readAddress(): void {
+  private readAddress(text: string): void {
     const { model, view } = this,
-      asked = readAddress(model, location.hash.slice(1));
+      asked = readAddress(model, text);
     view.hidden = new Set(asked.hidden.filter((id) => model.groups.some((group) => group.id === id)));
     for (const box of document.querySelectorAll<HTMLInputElement>("[data-group]"))
       box.checked = !view.hidden.has(box.dataset.group!);
@@ -326,7 +328,7 @@ export class Timeline {
     showPanel(this);
     this.resize();
     this.chooseRows();
-    if (asked.find) this.searchFor(asked.find);
+    if (asked.find !== view.query) this.searchFor(asked.find);
   }
 
   private showLayers(layers: string[]): void {
@@ -337,9 +339,19 @@ export class Timeline {
   // A link may say what to look at: what `addressOf` wrote, or #from=NS&until=NS&rank=R, the time since the
   // run's begin.
   followLink = (): void => {
-    const asked = new URLSearchParams(location.hash.slice(1));
+    const text = location.hash.slice(1),
+      asked = new URLSearchParams(text);
     if (asked.has("from")) this.followBlock(asked);
-    else if (asked.size) this.readAddress();
+    else if (asked.size) this.readAddress(text);
+    this.history.remember();
+  };
+
+  // Shows what an address says, and nothing of what was seen before.
+  show = (address: string): void => {
+    const { model, view } = this;
+    look(model, view, model.begin, model.end);
+    this.select(null);
+    this.readAddress(address);
     this.history.remember();
   };
 

@@ -7,8 +7,9 @@ import { report } from "../program";
 import type { Advice, Comparison, Run } from "../protocol";
 import { acceptAndRun, advice, compare, details, forget, going, showRun } from "../runs";
 import { desk, useDesk } from "../store";
+import { TimeLine } from "./TimeLine";
 
-type Shown = { kind: "report"; text: string } | { kind: "picture"; address: string } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; made: Comparison };
+type Shown = { kind: "report"; text: string } | { kind: "picture"; address: string } | { kind: "timeline"; run: Run } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; made: Comparison };
 
 export function Runs() {
   const runs = useDesk((desk) => desk.runs);
@@ -73,6 +74,9 @@ function RunRow({ run, chosen, marked, mark, show }: RowProps) {
         <button disabled={!over || !run.trace} onClick={() => show({ kind: "picture", address: ganttOf(run) })}>
           Gantt
         </button>{" "}
+        <button disabled={!over || !run.trace} onClick={() => show({ kind: "timeline", run })}>
+          Time line
+        </button>{" "}
         <button disabled={!over || !run.trace} onClick={() => void showAdvice(run, show)}>
           Advice
         </button>{" "}
@@ -109,6 +113,7 @@ async function compareThem([left, right]: string[], show: (shown: Shown) => void
 
 function Result({ shown }: { shown: Shown }) {
   if (shown.kind === "report") return <pre>{shown.text}</pre>;
+  if (shown.kind === "timeline") return <TimeLine key={shown.run.id} run={shown.run} />;
   if (shown.kind === "picture") return <img className="picture" src={shown.address} alt="Gantt chart of the run" />;
   if (shown.kind === "comparison") return <Differences made={shown.made} />;
   const { text, diff, program } = shown.advice;
