@@ -1,4 +1,4 @@
-"""Where `pse` keeps what it can make again: built modules and tools, the tables of its grammar."""
+"""Where `pse` keeps what it can make again: built modules and tools, the tables of its grammar, pages."""
 
 import contextlib
 import errno
@@ -17,6 +17,7 @@ _TITLES = {
     "toolstack": "compiled MPI tools",
     "grammar": "tables of the language's grammar",
     "trees": "syntax trees of programs and directives",
+    "pages": "pages of traces that pse view --serve has made",
     "fftw.wisdom": "how FFTW computes fastest here",
 }
 _LOCK = "lock"

@@ -1,4 +1,4 @@
-"""The page within another document: the element <pse-timeline> shows it, and says what is seen and selected."""
+"""The page within another document: <pse-timeline> shows it, and says what is seen and selected."""
 
 from collections.abc import Callable
 from html import escape
@@ -15,7 +15,10 @@ pytest.importorskip("selenium", reason="selenium isn't installed")
 from selenium.webdriver.support.ui import WebDriverWait
 
 DOCUMENT = """<!doctype html><title>Two runs</title>
-<script>globalThis.told = []; addEventListener("seen", ({{ target, detail }}) => told.push([target.id, detail]))</script>
+<script>
+globalThis.told = [];
+addEventListener("seen", ({{ target, detail }}) => told.push([target.id, detail]));
+</script>
 <pse-timeline id="one" src="one.html" style="height: 400px" address="panel=ranks&by=processor"></pse-timeline>
 <pse-timeline id="two"><iframe srcdoc="{page}" style="width: 100%; height: 400px"></iframe></pse-timeline>
 <script>{script}</script><script>{script}</script>
@@ -60,5 +63,9 @@ def test_an_element_tells_which_block_is_selected(ask, browser, tmp_path) -> Non
     first = trace.open(tmp_path / "two").module_calls()[0]
     assert found[0] == "two"
     assert {name: found[1]["selected"][name] for name in ("category", "label", "rank", "begin", "end")} == {
-        "category": "call", "label": "load", "rank": 0, "begin": int(first["enter"]), "end": int(first["leave"]),
-    }  # fmt: skip
+        "category": "call",
+        "label": "load",
+        "rank": 0,
+        "begin": int(first["enter"]),
+        "end": int(first["leave"]),
+    }

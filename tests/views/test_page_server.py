@@ -1,12 +1,14 @@
 """``pse view DIR --serve``: pages of any part of a trace, for a browser on this machine alone."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,25 @@ from pse import trace
 from pse.bench._synthetic_trace import write_trace
 
 
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """Serve the trace in a folder, with a cache beside it; give the address."""
+    command = [sys.executable, "-m", "pse", "view", str(folder / "trace"), "--serve", *options]
+    environment = os.environ | {"PSE_CACHE": str(folder / "cache")}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    yield process.stdout.readline().strip()
+    process.send_signal(signal.SIGINT)
+    assert "Traceback" not in process.communicate(timeout=20)[1]
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[trace.Trace, str]]:
     write_trace(tmp_path / "trace", 900, 2)
-    command = [sys.executable, "-m", "pse", "view", str(tmp_path / "trace"), "--serve"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    yield trace.open(tmp_path / "trace"), process.stdout.readline().strip()
-    process.send_signal(signal.SIGINT)
-    assert "Traceback" not in process.communicate(timeout=20)[1]
+    with serving(tmp_path) as address:
+        yield trace.open(tmp_path / "trace"), address
 
 
 def get(address: str, **headers: str) -> tuple[int, str]:
@@ -60,3 +72,23 @@ def test_a_page_goes_to_a_file_or_to_a_browser(pse, tmp_path) -> None:
     for given, said in (((), "needs -o FILE"), (("--serve", "-o", "x.html"), "is served, or written")):
         done = pse("view", tmp_path / "trace", *given)
         assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_the_next_server_of_the_same_trace_gives_the_pages_that_were_made(tmp_path) -> None:
+    write_trace(tmp_path / "trace", 900, 2)
+    with serving(tmp_path) as address:
+        made = get(address)[1]
+    (kept,) = (tmp_path / "cache" / "pages").glob("*.html")
+    assert kept.read_text() == made
+    kept.write_text("kept")
+    with serving(tmp_path) as address:
+        assert get(address)[1] == "kept"
+    with serving(tmp_path, "--thread", "C,B") as address:  # Another part of it.
+        assert len(head(get(address)[1])["rows"]) == 4
+    with serving(tmp_path, "--thread", "B,C") as address:  # The same part.
+        assert len(head(get(address)[1])["rows"]) == 4
+    assert len(list((tmp_path / "cache" / "pages").iterdir())) == 2
+    file = next((tmp_path / "trace").iterdir())
+    os.utime(file, ns=(0, 0))
+    with serving(tmp_path) as address:
+        assert get(address)[1] == made

@@ -9,7 +9,6 @@ import dataclasses
 import secrets
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -19,10 +18,9 @@ from pse.trace import Trace, TraceError
 from pse.trace.query import Selection
 from pse.views.page._data import MOST_ENTRIES
 from pse.views.page._html import page_html
+from pse.views.page._kept_pages import KeptPages
 
 HOST = "127.0.0.1"
-KEPT = 16
-"""Pages that are kept to be shown again."""
 
 
 def serve_pages(
@@ -86,22 +84,31 @@ class Pages:
         self.token = secrets.token_urlsafe(16)
         self._trace, self._selection, self._most = trace, selection, most
         self._alone = threading.Lock()  # One page takes all the memory that is meant for one.
-        self._made = lru_cache(KEPT)(self._make)
+        self._kept = KeptPages(trace)
 
     def page(self, query: str) -> bytes:
         """The page of the window of time that a query names: ``from=NS&until=NS``, or of all."""
         asked = parse_qs(query)
         begin, end = (int(asked[name][0]) / 1e9 if name in asked else None for name in ("from", "until"))
         with self._alone:
-            return self._made(begin, end)
+            return self._page(begin, end)
 
-    def _make(self, begin: float | None, end: float | None) -> bytes:
+    def _page(self, begin: float | None, end: float | None) -> bytes:
         own = self._selection
         begin = own.begin if begin is None else max(begin, own.begin or 0.0)
         end = own.end if end is None else min(end, own.end) if own.end is not None else end
         part = dataclasses.replace(own, begin=begin, end=end)
         part.window(self._trace)
-        return page_html(self._trace, part, self._most, served=True)
+        what = f"{_told(part)} {self._most}"
+        return self._kept.page(what, lambda: page_html(self._trace, part, self._most, served=True))
+
+
+def _told(selection: Selection) -> list[tuple[str, object]]:
+    """What a selection says, the same in every process."""
+    fields = sorted(vars(selection).items())
+    return [
+        (name, sorted(map(str, value)) if isinstance(value, frozenset) else value) for name, value in fields
+    ]
 
 
 class _Handler(BaseHTTPRequestHandler):

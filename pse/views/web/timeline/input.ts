@@ -1,4 +1,4 @@
-// Keys and mouse.
+// Keys, mouse, fingers.
 
 import { byId, element } from "../shared/elements";
 import { duration, moment } from "../shared/numbers";
@@ -8,6 +8,7 @@ import { panelsOf, togglePanel } from "./panels/panels";
 import type { Range } from "./range";
 import { styles } from "./drawing/styles";
 import type { Timeline } from "./timeline";
+import { listenToPinches } from "./touch";
 import { baseEntry, entryAt, fitRows, laneAt, look, markAt, pixels, timeAt, xOf, zoom } from "./view";
 
 // What a drag does at each move, and at its end.
@@ -29,7 +30,11 @@ export function listen(timeline: Timeline): void {
     if (!event.buttons) showTip(tipFor(timeline, event), event.clientX, event.clientY);
   });
   blocks.addEventListener("pointerleave", () => showTip(null));
+  blocks.addEventListener("contextmenu", (event) => {
+    if ((event as PointerEvent).pointerType === "touch") event.preventDefault(); // A finger that rests.
+  });
   for (const canvas of [blocks, byId("ruler")]) {
+    listenToPinches(timeline, canvas);
     canvas.addEventListener("pointermove", (event) => showCursor(timeline, event.offsetX));
     canvas.addEventListener("pointerleave", () => (byId("cursor").hidden = true));
   }
@@ -57,7 +62,7 @@ export function listen(timeline: Timeline): void {
 }
 
 function wayOf(press: PointerEvent): Way {
-  return press.shiftKey ? boxed : press.ctrlKey || press.metaKey ? ranged : moved;
+  return press.pointerType === "touch" ? touched : press.shiftKey ? boxed : press.ctrlKey || press.metaKey ? ranged : moved;
 }
 
 let pointed = 0; // the time at which the pointer is
@@ -90,23 +95,42 @@ function onWheel({ model, view, changed }: Timeline, event: WheelEvent): void {
   changed();
 }
 
-// A drag, from press to release.
+// A drag, from press to release; a second finger ends it.
 function drag(timeline: Timeline, press: PointerEvent, way: Way): void {
-  if (press.button) return;
+  if (press.button || !press.isPrimary) return;
   const target = press.currentTarget as HTMLElement,
     acts = way(timeline, press),
     over = new AbortController();
   target.setPointerCapture(press.pointerId);
   showTip(null);
-  document.addEventListener("pointermove", acts.move, { signal: over.signal });
-  const end = (event: PointerEvent) => {
+  const own = (act: (event: PointerEvent) => void) => (event: PointerEvent) => event.pointerId === press.pointerId && act(event);
+  document.addEventListener("pointermove", own(acts.move), { signal: over.signal });
+  document.addEventListener("pointerdown", (event) => event.isPrimary || over.abort(), { signal: over.signal });
+  const end = own((event) => {
     over.abort();
     target.classList.remove("moving");
     acts.move(event);
     acts.end?.();
-  };
+  });
   document.addEventListener("pointerup", end, { signal: over.signal });
   document.addEventListener("pointercancel", end, { signal: over.signal });
+}
+
+const NEAR = 4, // CSS pixels: less is no move
+  NEAR_FINGER = 10,
+  REST = 400; // ms
+
+// A finger moves the picture, or selects a range if it rested before it moved.
+function touched(timeline: Timeline, press: PointerEvent): Acts {
+  let acts: Acts | null = null;
+  return {
+    move(event) {
+      const far = Math.hypot(event.clientX - press.clientX, event.clientY - press.clientY) > NEAR_FINGER;
+      if (far) acts ??= (event.timeStamp - press.timeStamp > REST ? ranged : moved)(timeline, press);
+      acts?.move(event);
+    },
+    end: () => (acts ?? moved(timeline, press)).end?.(),
+  };
 }
 
 // Moves the picture; a press without a move selects.
@@ -120,7 +144,7 @@ function moved(timeline: Timeline, press: PointerEvent): Acts {
     move(event) {
       const across = event.clientX - press.clientX,
         down = event.clientY - press.clientY;
-      far ||= Math.hypot(across, down) > 4;
+      far ||= Math.hypot(across, down) > NEAR;
       if (!far) return;
       byId("blocks").classList.add("moving");
       const time = across / pixels(view);
@@ -153,7 +177,7 @@ function drawn(
   act: (begin: number, end: number) => void,
 ): Acts {
   const first = timeAt(view, press.offsetX),
-    { left } = (press.currentTarget as HTMLElement).getBoundingClientRect();
+    { left } = (press.target as HTMLElement).getBoundingClientRect();
   let last = first;
   return {
     move(event) {
