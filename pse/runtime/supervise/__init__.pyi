@@ -4,6 +4,7 @@ from ._launcher_records import find_launcher as find_launcher
 from ._monitor_handle import MonitorHandle as MonitorHandle
 from ._processes import (
     die_with_mpiexec as die_with_mpiexec,
+    die_with_parent as die_with_parent,
     inside_mpi_job as inside_mpi_job,
     local_rank as local_rank,
     own_rank as own_rank,

@@ -19,6 +19,7 @@ from mpi4py import MPI
 
 from pse import _proc, bcs
 from pse.files import replace_file
+from pse.runtime.supervise import die_with_parent
 
 
 def shared_words():
@@ -45,6 +46,7 @@ def stop_with_lock(process):
         os.kill(process, signal.SIGCONT)
 
 
+die_with_parent()  # The process manager ends no more than the shell above, and waits for all that lives.
 what, victim, file = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 processes = MPI.COMM_WORLD.allgather(os.getpid())
 comm = bcs.Comm(ordered=what != "locked")
