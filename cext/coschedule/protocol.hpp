@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nodes/slice_tree.hpp"
@@ -86,6 +87,16 @@ class Protocol
     }
     // what this node says, given what node 0 has said if that strobes;
     SliceTree::Said begin_nodes(const NodeState *strobe);
+    // messages whose payloads then go straight to their receivers' nodes, and such a payload as it is sent
+    // and taken;
+    std::vector<uint32_t> take_straight()
+    {
+        return std::exchange(straight_, {});
+    }
+    std::string payload_of(uint32_t index) const;
+    void take_payload(const std::string &message) const;
+    // how many of them come from each node, which is subtracted;
+    void await_payloads(const std::string &packets, std::vector<int64_t> &came) const;
     // and what all have said; `mine` is this node's own state.  Says whether there was anything to do.
     bool end_nodes(const NodeState &mine, const SliceTree::Said &all);
     // Nothing comes from other nodes any more: whoever waits for that is told.
@@ -215,6 +226,7 @@ class Protocol
 
     Segment &s_;
     Platform &platform_;
+    std::vector<uint32_t> straight_;
     pse_bcs_slice node_slice_{}; // The slice of several nodes that is under way.
     pse_bcs_slice before_{};     // Stands for the last one where none is kept.
     bool worked_ = false;        // Something was exchanged in it.

@@ -21,6 +21,7 @@ constexpr uint32_t none = PSE_BCS_NONE;
 constexpr uint64_t unlimited = UINT64_MAX; // Slices: as many as come.
 constexpr int32_t any = -1;        // MPI.ANY_SOURCE and MPI.ANY_TAG, whatever their values in the library.
 constexpr uint32_t in_flight = 64; // Collective operations that may be under way at once.
+constexpr uint64_t most_in_tree = 4096; // Bytes of a message that go along the tree of nodes.
 
 struct Options {
     uint32_t ranks;
@@ -279,6 +280,12 @@ class Segment
     uint64_t payload_bytes(const Descriptor &one) const
     {
         return table_bytes(one) + (one.reads_payload ? one.bytes : 0);
+    }
+    // A message's payload that does not go along the tree of nodes with its descriptor: links carry both
+    // directions at once, and no third node passes it on.
+    bool goes_straight(const Descriptor &one) const
+    {
+        return one.kind == PSE_BCS_KIND_SEND && payload_bytes(one) > most_in_tree;
     }
     bool is_single() const
     {

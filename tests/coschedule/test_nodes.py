@@ -29,6 +29,14 @@ def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes, mode):
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
+@pytest.mark.parametrize("mode", ["early", "strict"])
+@pytest.mark.parametrize("nodes", ["2", "5"])
+def test_messages_of_all_sizes_arrive_whichever_way_they_go(mpiexec, nodes, mode):
+    env = TWO_NODES | {"MPIR_CVAR_NUM_CLIQUES": nodes}
+    ended = mpiexec(5, PROGRAMS / "payload_sizes.py", mode, env=env, timeout=120)
+    assert ended.code == 0, ended.err
+
+
 @pytest.mark.parametrize(("mode", "least", "most"), [("early", 2, 4), ("strict", 4, 6)])
 @pytest.mark.parametrize(("ranks", "nodes"), [(3, 2), (5, 3), (5, 5)], ids=["2+1", "2+2+1", "1+1+1+1+1"])
 def test_a_slice_takes_messages_along_a_tree(mpiexec, ranks, nodes, mode, least, most):

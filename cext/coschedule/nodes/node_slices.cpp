@@ -79,8 +79,12 @@ SliceTree::Said Protocol::begin_nodes(const NodeState *strobe)
     SliceTree::Said said;
     said.state = {node_slice_.slice, shared.told_nodes, shared.pace.length,         node_slice_.late,
                   shared.blocked,    shared.left,       is_quiescent() && !worked_, 0};
-    for (uint64_t one = 0; one < shared.told_nodes; one++)
-        said.packets += write(s_.records()[one]);
+    for (uint64_t one = 0; one < shared.told_nodes; one++) {
+        const Record &record = s_.records()[one];
+        said.packets += write(record);
+        if (record.news == News::posted && s_.goes_straight(s_.descriptor(record.index)))
+            straight_.push_back(record.index);
+    }
     shared.told_nodes = shared.urgent = 0;
     shared.reported = shared.promised = said.state.quiescent;
     said.state.decides = said.state.quiescent && can_decide();
@@ -101,9 +105,37 @@ std::string Protocol::write(const Record &record) const
     append(text, record);
     if (posted)
         append(text, one);
-    if (posted)
+    if (posted && !s_.goes_straight(one))
         text.append(reinterpret_cast<const char *>(s_.payload(one)), s_.payload_bytes(one));
     return packet({s_.options().node, to, 0, 0, 0}, text);
+}
+
+std::string Protocol::payload_of(uint32_t index) const
+{
+    const Descriptor &one = s_.descriptor(index);
+    std::string message = bytes_of(one);
+    return message.append(reinterpret_cast<const char *>(s_.payload(one)), s_.payload_bytes(one));
+}
+
+// It may come before this node has ended the slice before: the sender had heard by then that nobody reads its
+// buffer any more.
+void Protocol::take_payload(const std::string &message) const
+{
+    size_t at = 0;
+    auto one = read<Descriptor>(message, at);
+    std::memcpy(s_.payload(one), message.data() + at, message.size() - at);
+}
+
+void Protocol::await_payloads(const std::string &packets, std::vector<int64_t> &came) const
+{
+    Packet head;
+    for (size_t at = 0; at < packets.size(); at += head.bytes) {
+        head = read<Packet>(packets, at);
+        size_t place = at;
+        if (head.to != s_.options().node || read<Record>(packets, place).news != News::posted)
+            continue;
+        came[head.from] -= s_.goes_straight(read<Descriptor>(packets, place));
+    }
 }
 
 void Protocol::apply_packets(const std::string &packets, bool waits)
@@ -146,8 +178,10 @@ void Protocol::take(const Record &record, const std::string &message, size_t &at
         return;
     one.held = 1;
     one.awaited = 0;
-    std::memcpy(s_.payload(one), message.data() + at, s_.payload_bytes(one));
-    at += s_.payload_bytes(one);
+    if (!s_.goes_straight(one)) {
+        std::memcpy(s_.payload(one), message.data() + at, s_.payload_bytes(one));
+        at += s_.payload_bytes(one);
+    }
     if (one.kind == PSE_BCS_KIND_COLLECTIVE)
         join(record.index, node_slice_);
     else

@@ -51,7 +51,8 @@ NodeThread::NodeThread(Segment &segment, Protocol &protocol, Link &link, uint32_
       tree_(segment.options().node, segment.options().nodes,
             [this](uint32_t node, SliceKind kind, const SliceTree::Said &said) { post(node, kind, said); }),
       requests_(segment.options().nodes), parting_(segment.options().nodes), gone_(segment.options().nodes),
-      heard_(segment.options().nodes), silent_(segment.options().nodes), told_(orders_at_first())
+      payloads_(segment.options().nodes), heard_(segment.options().nodes), silent_(segment.options().nodes),
+      told_(orders_at_first())
 {
 }
 
@@ -93,7 +94,7 @@ void NodeThread::take_part()
     while (!protocol_.has_failed()) {
         if (!tree_.is_begun() && may_begin())
             begin();
-        if (!tree_.is_over())
+        if (!tree_.is_over() || !has_payloads())
             break;
         end();
     }
@@ -139,6 +140,18 @@ void NodeThread::begin()
     if (is_sender() && strict)
         s_.shared().stage = Stage::exchange;
     tree_.begin(std::move(said), mine_);
+    for (uint32_t index : protocol_.take_straight())
+        link_.post(s_.rank(static_cast<uint32_t>(s_.descriptor(index).peer)).node, payload,
+                   protocol_.payload_of(index));
+}
+
+// Whether what goes straight to this node in the slice is here: a node's payloads come in the order in which
+// it says that they do.
+bool NodeThread::has_payloads()
+{
+    if (!std::exchange(awaits_payloads_, true))
+        protocol_.await_payloads(tree_.said().packets, payloads_);
+    return std::all_of(payloads_.begin(), payloads_.end(), [](int64_t came) { return came >= 0; });
 }
 
 void NodeThread::post(uint32_t node, SliceKind kind, const SliceTree::Said &said)
@@ -149,6 +162,7 @@ void NodeThread::post(uint32_t node, SliceKind kind, const SliceTree::Said &said
 
 void NodeThread::end()
 {
+    awaits_payloads_ = false;
     bool worked = protocol_.end_nodes(mine_, tree_.end());
     s_.shared().in_slice = 0;
     s_.shared().ended++;
@@ -226,6 +240,9 @@ void NodeThread::message(uint32_t node, uint32_t kind, const std::string &bytes)
         requests_[node].push_back(part_of<Request>(bytes));
     } else if (kind == piece) {
         place(bytes);
+    } else if (kind == payload) {
+        protocol_.take_payload(bytes);
+        payloads_[node]++;
     } else if (kind == failure) {
         hear_failure(bytes);
     } else if (kind == orders) {
@@ -286,6 +303,9 @@ void NodeThread::look_around()
     if (protocol_.has_failed() || (!s_.shared().blocked && !tree_.is_begun() && !s_.shared().moving))
         return;
     std::vector<uint32_t> nodes = tree_.neighbours();
+    for (uint32_t node = 0; node < payloads_.size(); node++)
+        if (payloads_[node] < 0)
+            nodes.push_back(node);
     for (uint32_t index = 0; index < s_.options().ranks * fetches; index++)
         if (s_.fetch(index).state.load() == Fetch::sent)
             nodes.push_back(s_.rank(s_.fetch(index).owner).node);

@@ -1,8 +1,9 @@
 // The thread of a node's leader that takes part in the slices of several nodes.
 //
 // What nodes say in a slice goes up and down a tree of them (slice_tree.hpp): whoever wants a slice begins
-// it, and all end it with the same outcome, so there are no slices while nobody wants one.  Large messages go
-// meanwhile, from node to node: who receives one asks the node that has it for a piece in each slice.
+// it, and all end it with the same outcome, so there are no slices while nobody wants one.  Payloads that
+// needn't be matched go meanwhile from node to node, and the slice ends where they go to when they are there.
+// So do large messages: who receives one asks the node that has it for a piece in each slice.
 //
 // Strict slices begin at the root, node 0, only, which its sender of strobes has begin one at a boundary:
 // that other nodes want a slice, and when they have ended it, goes up the tree.
@@ -33,6 +34,7 @@ class NodeThread final : private Link::Receiver
         farewell,
         request,
         piece,
+        payload,
         ping,
         pong,
         orders,
@@ -72,6 +74,7 @@ class NodeThread final : private Link::Receiver
     void ask_for_strobe();
     bool some_are_gone() const;
     void begin();
+    bool has_payloads();
     void end();
     void end_strict(bool worked);
     void count_over();
@@ -102,7 +105,9 @@ class NodeThread final : private Link::Receiver
     SliceTree tree_;
     std::vector<std::deque<Request>> requests_; // By node.
     std::vector<bool> parting_, gone_;
-    NodeState mine_{}; // In the slice that has begun.
+    std::vector<int64_t> payloads_; // By node: those that came, less those that were to come.
+    bool awaits_payloads_ = false;  // Those of the slice that is under way have been subtracted.
+    NodeState mine_{};              // In the slice that has begun.
     bool failure_told_ = false, farewell_told_ = false;
     uint32_t idle_ = 0; // Strict slices in which there was nothing to do.
     uint64_t begun_at_ = 0, looked_ = 0;

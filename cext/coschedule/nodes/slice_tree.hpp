@@ -3,7 +3,8 @@
 //
 // Whoever wants a slice strobes its neighbours in the tree, and they theirs.  A node's say goes up together
 // with that of all nodes below it, as soon as it is there; the root adds up, and what concerns the nodes of a
-// branch goes down that branch.  What nodes of a branch tell each other turns where the branch begins.
+// branch goes down that branch.  What nodes of a branch tell each other turns where the branch begins. Larger
+// payloads go straight from node to node (node_thread.hpp).
 // Messages between two nodes arrive in the order in which they are sent.
 //
 // Slices that begin at the root only are asked for along the tree, and their end is told along it.
@@ -118,6 +119,10 @@ template <class Packets> class SliceTreeOf
     bool is_over() const
     {
         return over_;
+    }
+    const Said &said() const
+    {
+        return said_;
     }
     Said end()
     {

@@ -264,8 +264,13 @@ void Simulation::tell(const Descriptor &one)
     uint32_t from = one.owner / per_node_;
     bool to_all = one.kind == PSE_BCS_KIND_COLLECTIVE;
     uint32_t to = to_all ? every_node : static_cast<uint32_t>(one.peer) / per_node_;
-    if (from != to)
-        network_->tell(from, to, record_bytes + sizeof(Descriptor) + segment_.payload_bytes(one));
+    if (from == to)
+        return;
+    bool straight = segment_.goes_straight(one);
+    uint64_t payload = segment_.payload_bytes(one);
+    network_->tell(from, to, record_bytes + sizeof(Descriptor) + (straight ? 0 : payload));
+    if (straight)
+        network_->send(from, to, sizeof(Descriptor) + payload);
 }
 
 // Its owner is told that it was received, all that a part was performed.

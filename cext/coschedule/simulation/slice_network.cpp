@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "simulation.hpp"
 
@@ -56,12 +57,25 @@ void SliceNetwork::tell(uint32_t from, uint32_t to, uint64_t bytes)
         told_[node].in += bytes;
 }
 
+void SliceNetwork::send(uint32_t from, uint32_t to, uint64_t bytes)
+{
+    nodes_[from].straight.emplace_back(to, bytes);
+    nodes_[to].awaited++;
+}
+
+void SliceNetwork::begin_on(uint32_t node, const Load &load)
+{
+    work(costs_.slice / 2 + static_cast<double>(load.exchanged) * costs_.descriptor);
+    nodes_[node].tree.begin({});
+    for (const auto &[to, bytes] : std::exchange(nodes_[node].straight, {}))
+        post(node, to, {}, bytes, true);
+}
+
 void SliceNetwork::run(uint64_t begin, const std::vector<Load> &loads)
 {
     clock_ = begin;
     all_heard_ = 0;
-    work(costs_.slice / 2 + static_cast<double>(loads[0].exchanged) * costs_.descriptor);
-    nodes_[0].tree.begin({});
+    begin_on(0, loads[0]);
     nodes_[0].free = clock_;
     while (!events_.empty()) {
         Event event = events_.top();
@@ -85,11 +99,16 @@ uint64_t SliceNetwork::bytes_of(uint32_t from, uint32_t to, SliceKind kind) cons
 // A node packs a message, and has its link send it when that is free.
 void SliceNetwork::post(uint32_t from, uint32_t to, SliceKind kind)
 {
-    uint64_t bytes = bytes_of(from, to, kind), &link = nodes_[from].link;
+    post(from, to, kind, bytes_of(from, to, kind), false);
+}
+
+void SliceNetwork::post(uint32_t from, uint32_t to, SliceKind kind, uint64_t bytes, bool straight)
+{
+    uint64_t &link = nodes_[from].link;
     auto size = static_cast<double>(bytes);
     work(costs_.message + size * costs_.copy);
     link = std::max(clock_, link) + static_cast<uint64_t>(size * costs_.beta);
-    events_.push({link + static_cast<uint64_t>(costs_.alpha), messages_++, from, to, kind, bytes});
+    events_.push({link + static_cast<uint64_t>(costs_.alpha), messages_++, from, to, kind, bytes, straight});
 }
 
 void SliceNetwork::deliver(const Event &event, const Load &load)
@@ -98,7 +117,9 @@ void SliceNetwork::deliver(const Event &event, const Load &load)
     clock_ = std::max(event.time, one.free);
     work((event.time > one.free ? costs_.wake : 0) + costs_.message +
          static_cast<double>(event.bytes) * costs_.copy);
-    if (event.kind == SliceKind::over)
+    if (event.straight)
+        one.awaited--;
+    else if (event.kind == SliceKind::over)
         count_over(one);
     else
         one.tree.message(event.from, event.kind, {});
@@ -109,11 +130,9 @@ void SliceNetwork::deliver(const Event &event, const Load &load)
 void SliceNetwork::go_on(uint32_t node, const Load &load)
 {
     Node &one = nodes_[node];
-    if (one.tree.is_strobed()) {
-        work(costs_.slice / 2 + static_cast<double>(load.exchanged) * costs_.descriptor);
-        one.tree.begin({});
-    }
-    if (!one.tree.is_over())
+    if (one.tree.is_strobed())
+        begin_on(node, load);
+    if (!one.tree.is_over() || one.awaited)
         return;
     one.tree.end();
     work(static_cast<double>(packets_to_all_ + told_[node].packets) * costs_.packet);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "nodes/slice_tree.hpp"
@@ -37,6 +38,8 @@ class SliceNetwork
 
     // In the next slice a node tells another one, or every_node, so many bytes.
     void tell(uint32_t from, uint32_t to, uint64_t bytes);
+    // In the next slice, in which it waits for that, so many go straight to a node.
+    void send(uint32_t from, uint32_t to, uint64_t bytes);
     // That slice, which begins on node 0 at a time (ns).
     void run(uint64_t begin, const std::vector<Load> &loads);
 
@@ -70,6 +73,7 @@ class SliceNetwork
         uint32_t from, to;
         SliceKind kind;
         uint64_t bytes;
+        bool straight;
         bool operator>(const Event &other) const
         {
             return time != other.time ? time > other.time : number > other.number;
@@ -79,6 +83,8 @@ class SliceNetwork
         Tree tree;
         uint64_t free = 0, link = 0; // When it has nothing to do any more; when its link is free.
         uint64_t heard = 0, ended = 0;
+        std::vector<std::pair<uint32_t, uint64_t>> straight = {}; // To which nodes, and how many bytes.
+        uint64_t awaited = 0;                                     // How many such messages are to come.
     };
     // Bytes that nodes of a branch tell all others, tell nodes outside, and are told from there; and how many
     // packets the first of them is told, less those that it tells all.
@@ -91,7 +97,9 @@ class SliceNetwork
     {
         return nodes_[node].tree.branch();
     }
+    void begin_on(uint32_t node, const Load &load);
     void post(uint32_t from, uint32_t to, SliceKind kind);
+    void post(uint32_t from, uint32_t to, SliceKind kind, uint64_t bytes, bool straight);
     void deliver(const Event &event, const Load &load);
     void go_on(uint32_t node, const Load &load);
     void count_over(Node &one);
