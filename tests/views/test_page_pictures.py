@@ -54,6 +54,18 @@ def test_a_picture_is_saved_as_it_is_seen(load, tmp_path) -> None:
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}image"))) == 3
 
 
+def test_paper_is_light_also_where_the_screen_is_dark(load, browser, tmp_path) -> None:
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": dark})
+    write_trace(tmp_path / "trace", 600, 2)
+    write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
+    ask = load(tmp_path / "view.html")
+    print_it = "dispatchEvent(new Event(arguments[0])); return gantt.pngOf()"
+    assert tuple(picture(ask(print_it, "beforeprint"))[-1, -1]) == (255, 255, 255)
+    assert max(picture(ask(print_it, "afterprint"))[-1, -1]) < 60
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 def test_slices_are_drawn_and_told(load, tmp_path, make) -> None:
     slices = [
         {"time": (10 * number + 4) * MS, "type": EventType.TIME_SLICE, "flags": number % 2,

@@ -1,7 +1,7 @@
 """Pages that a server has made, in the cache: the next one for the same trace gives them at once.
 
-A page is known by the files of its trace (names, sizes, times of change), by what it shows, and by the version
-and scripts of pse.  Where the cache can't be written to, or others may change it, no page is kept.
+A page is known by the files of its trace (names, sizes, times of change), what it shows, and the version and
+scripts of pse.  Where the cache can't be written to, or others may change it, no page is kept.
 """
 
 from __future__ import annotations

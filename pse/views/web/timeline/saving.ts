@@ -3,6 +3,7 @@
 import { byId, element } from "../shared/elements";
 import { duration, moment } from "../shared/numbers";
 import { FONT, styles } from "./drawing/styles";
+import { nameOf } from "./rows";
 import type { Timeline } from "./timeline";
 import { visibleRows } from "./view";
 
@@ -38,7 +39,7 @@ function texts({ model, view }: Timeline): Text[] {
     .map((row) => ({
       x: gutter - 8,
       y: top + view.places[row].y - scroll + view.places[row].main / 2 + 4,
-      text: model.rows[row].label,
+      text: view.together.size ? nameOf(model, view.choice, row) : model.rows[row].label,
       size: 11,
       end: true,
     }));
@@ -94,7 +95,7 @@ export function listenForSaving(timeline: Timeline): void {
     if (form === "svg") download(new Blob([svgOf(timeline)], { type: "image/svg+xml" }), "svg");
     if (form === "pdf") print();
   };
-  for (const when of ["beforeprint", "afterprint"]) addEventListener(when, timeline.resize);
+  for (const when of ["beforeprint", "afterprint"]) addEventListener(when, () => timeline.drawOn(when === "beforeprint"));
 }
 
 function download(content: Blob, suffix: string): void {

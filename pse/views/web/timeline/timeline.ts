@@ -49,13 +49,24 @@ export class Timeline {
     drawOverview(model, view);
     this.history.changed();
     clearTimeout(this.numbers);
-    this.numbers = setTimeout(() => {
-      showNumbers(model, view);
-      showPath(model, view);
-      showPanel(this);
-      showFiner(model, view);
-    }, 60);
+    this.numbers = setTimeout(this.showNumbers, 60);
   };
+
+  private showNumbers = (): void => {
+    const { model, view } = this;
+    showNumbers(model, view);
+    showPath(model, view);
+    showPanel(this);
+    showFiner(model, view);
+  };
+
+  // Draws all at once, since what prints doesn't wait; paper is light.
+  drawOn(paper: boolean): void {
+    document.documentElement.classList.toggle("paper", paper);
+    this.resize();
+    this.draw();
+    this.showNumbers();
+  }
 
   arrange = (): void => {
     const { model, view } = this;

@@ -187,10 +187,9 @@ function drawLabel(model: Model, pen: CanvasRenderingContext2D, { kind: number, 
   widths.set(key, needed);
   if (needed > room) text = text.slice(0, Math.floor((text.length * room) / needed) - 1) + "…";
   if (text.length < 3 && kind.label.length > 2) return;
-  if (kind.hatch) {
-    pen.fillStyle = kind.colour;
-    pen.fillRect(left + 2, lane.y + 1, Math.min(needed, room) + 4, lane.height - 2);
-  }
+  const high = Math.min(lane.height - 2, size + 4);
+  pen.fillStyle = kind.colour; // Below it may be hatches, or the white lines of a call without a core.
+  pen.fillRect(left + 2, lane.y + (lane.height - high) / 2, Math.min(needed, room) + 4, high);
   pen.fillStyle = kind.ink;
   pen.fillText(text, left + 4, lane.y + lane.height / 2 + 0.5);
 }

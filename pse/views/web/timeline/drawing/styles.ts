@@ -26,7 +26,7 @@ export function styles(): Styles {
     soft: pick("soft"),
     accent: pick("accent"),
     failed: pick("failed"),
-    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    dark: matchMedia("(prefers-color-scheme: dark)").matches && !document.documentElement.classList.contains("paper"),
   };
 }
 
