@@ -1,5 +1,6 @@
 """The desk's page in a real browser: programs are drawn, changed on either side, and run."""
 
+import itertools
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -54,6 +55,41 @@ def test_a_program_is_drawn_beside_its_text(open_desk, program):
     assert sorted(page.calls()) == sorted(CALL.findall(text))
     assert page.one("[aria-label='State of the file']").text == "saved"
     assert complaints(page) == []
+
+
+def many_calls(pairs: int) -> str:
+    calls = "".join(f"  copy(a) -> b{k}\n  thread_B sum(b{k}) -> s{k}\n" for k in range(pairs))
+    return f"coven 1\nparam i64 n = 8\nprogram large {{\n  var f64[n] a\n  zero() -> a\n{calls}}}\n"
+
+
+BOXES = """
+return [...document.querySelectorAll(".react-flow__node")].map((one) => {
+  const { left, top, right, bottom } = one.getBoundingClientRect();
+  return [one.querySelector(".call").title, left, top, right, bottom];
+});
+"""
+
+
+def test_a_large_program_opens_readable_and_lies_in_rows_where_no_box_is_on_another(open_desk):
+    page = open_desk("large.coven", large=many_calls(100))
+    page.wait(lambda: page.calls())
+    page.settle()
+    page.wait(lambda: 0 < len(page.calls()) < 201)
+    assert page.one(".call[data-call='zero']").is_displayed()
+    page.command("Show the whole graph")
+    page.wait(lambda: len(page.calls()) == 201)
+    page.settle()
+    boxes = {title: place for title, *place in page.script(BOXES)}
+    overlapping = [
+        (one, other)
+        for (one, a), (other, b) in itertools.combinations(boxes.items(), 2)
+        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    ]
+    assert overlapping == []
+    for k in range(100):
+        assert boxes[f"copy(a) -> b{k}"][3] < boxes[f"thread_B sum(b{k}) -> s{k}"][1]
+    left, top, right, bottom = zip(*boxes.values(), strict=True)
+    assert 0.3 < (max(right) - min(left)) / (max(bottom) - min(top)) < 3
 
 
 def test_a_call_that_is_moved_to_another_thread_changes_one_word(open_desk):

@@ -3,7 +3,8 @@
 import { redo, undo } from "@codemirror/commands";
 import { formatDocument } from "@codemirror/lsp-client";
 import { EditorView } from "@codemirror/view";
-import { layOut, type Place, type Point } from "./graph/layout";
+import type { Place, Point } from "./graph/boxes";
+import { layOut } from "./graph/layout";
 import { drawnScene } from "./graph/scene";
 import { query, request, ServerError, Unreachable } from "./http";
 import type { EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";

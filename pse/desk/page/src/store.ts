@@ -1,7 +1,7 @@
 // What the page shows at the moment.
 
 import { create } from "zustand";
-import type { Layout } from "./graph/layout";
+import type { Layout } from "./graph/boxes";
 import type { Scene } from "./graph/scene";
 import type { PaletteItem } from "./inserting";
 import type {

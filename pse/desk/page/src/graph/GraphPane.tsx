@@ -24,12 +24,12 @@ import { darker, threadColour } from "./colours";
 import { insertItem } from "../inserting";
 import { insertion, movedInto, remember } from "./dropping";
 import { FrameNode } from "./FrameNode";
-import type { Point } from "./layout";
+import { MANY, type Point } from "./boxes";
 import type { DrawnBox } from "./scene";
 import { Legend } from "./Legend";
 import { fillOf } from "./measures";
 import { type LineEdge, TagEdge } from "./TagEdge";
-import { fitAgain, moved, reveal, showAll, useViewport } from "./viewport";
+import { fitAgain, moved, reveal, showBeginning, useViewport } from "./viewport";
 import { WhyNot } from "./WhyNot";
 
 const NODE_TYPES = { call: CallNode, frame: FrameNode };
@@ -57,7 +57,7 @@ function Flow() {
   const flow = useReactFlow<BoxNode, LineEdge>();
   const [nodes, setNodes] = useState<BoxNode[]>([]);
   useEffect(() => setNodes(nodesOf(desk())), [scene, layout, selection]);
-  useEffect(() => void showAll(), [program, drawn]);
+  useEffect(() => void showBeginning(), [program, drawn]);
   useEffect(fitAgain, [drawer]);
   useEffect(() => {
     const [selected] = selection;
@@ -79,7 +79,7 @@ function Flow() {
         multiSelectionKeyCode={["Shift", "Meta", "Control"]}
         minZoom={0.05}
         maxZoom={2.5}
-        onlyRenderVisibleElements={nodes.length > 200}
+        onlyRenderVisibleElements={nodes.length > MANY}
         onInit={useViewport}
         onMoveEnd={moved}
         onNodesChange={(changes) => setNodes((known) => changed(changes, known))}

@@ -3,7 +3,7 @@
 import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps, getSmoothStepPath } from "@xyflow/react";
 import { memo } from "react";
 import { useDesk } from "../store";
-import type { Point } from "./layout";
+import type { Point } from "./boxes";
 import { depthOf } from "./measures";
 import type { DrawnLine } from "./scene";
 

@@ -4,7 +4,7 @@ import { arrange } from "../program";
 import type { ProgramGraph } from "../protocol";
 import { type Desk, desk } from "../store";
 import type { BoxNode } from "./CallNode";
-import { HEAD, PADDING, type Place, type Point } from "./layout";
+import { HEAD, PADDING, type Place, type Point } from "./boxes";
 import type { DrawnBox } from "./scene";
 
 export interface Insertion {

@@ -1,51 +1,11 @@
-// Where the boxes of a graph lie: ELK lays everything out, what had a place keeps it.
+// Where the boxes of a graph lie: ELK lays out what is not too large, what had a place keeps it.
 
 import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
+import { type Box, HEAD, type Layout, type Line, MANY, PADDING, type Place, type Point, type Port, SMALLEST_FRAME_HEIGHT, sizeOf } from "./boxes";
+import { inRows } from "./rows";
 
-export interface Port {
-  id: string;
-  output: boolean;
-  at: number; // from the left edge of its box
-}
-
-export interface Box {
-  id: string;
-  parent: string | null;
-  frame: boolean; // contains others; it is at least as wide as it says, its size follows from them
-  width: number;
-  height: number;
-  ports: Port[];
-}
-
-export interface Line {
-  id: string;
-  from: string;
-  fromPort: string;
-  to: string;
-  toPort: string;
-}
-
-export interface Point {
-  x: number;
-  y: number;
-}
-
-/** Relative to the frame around it. */
-export interface Place extends Point {
-  width: number;
-  height: number;
-}
-
-export interface Layout {
-  places: Map<string, Place>;
-  routes: Map<string, Point[]>; // of lines, from the graph's origin
-}
-
-export const HEAD = 30; // of a frame
-export const PADDING = 16;
 const GAP = 18;
-const SMALLEST_FRAME_HEIGHT = HEAD + 48;
 
 const SPACING = {
   "elk.layered.spacing.nodeNodeBetweenLayers": "42",
@@ -80,9 +40,18 @@ const elk = new ELK({ workerUrl });
 
 /** Lay a graph out; boxes that have a place keep it unless `known` is empty. */
 export async function layOut(boxes: Box[], lines: Line[], known: Map<string, Place>): Promise<Layout> {
-  const fresh = collect(await elk.layout(elkGraph(boxes, lines)));
+  const fresh = boxes.length > MANY ? inRows(boxes, lines) : await byElk(elkGraph(boxes, lines));
   if (!boxes.some((box) => known.has(box.id))) return fresh;
   return { places: keepPlaces(boxes, known, fresh.places), routes: fresh.routes };
+}
+
+let last: { asked: string; layout: Promise<Layout> } | null = null;
+
+/** Most edits of the text change nothing that ELK would look at: its last answer is kept. */
+function byElk(graph: ElkNode): Promise<Layout> {
+  const asked = JSON.stringify(graph);
+  if (last?.asked !== asked) last = { asked, layout: elk.layout(graph).then(collect) };
+  return last.layout;
 }
 
 function elkGraph(boxes: Box[], lines: Line[]): ElkNode {
@@ -142,23 +111,12 @@ export function keepPlaces(boxes: Box[], known: Map<string, Place>, fresh: Map<s
     for (const box of siblings) {
       if (box.frame) settle(box.id);
       const place = known.get(box.id) ?? guess(box, siblings, known, fresh);
-      places.set(box.id, { ...place, ...(box.frame ? around(box, inside.get(box.id) ?? [], places) : sizeOf(box)) });
+      places.set(box.id, { ...place, ...sizeOf(box, inside.get(box.id) ?? [], places) });
     }
     separate(siblings, known, places);
   };
   settle(null);
   return places;
-}
-
-const sizeOf = ({ width, height }: Box) => ({ width, height });
-
-/** The size of a frame around boxes that have places. */
-function around(frame: Box, boxes: Box[], places: Map<string, Place>): { width: number; height: number } {
-  const inner = boxes.map((box) => places.get(box.id)!);
-  return {
-    width: Math.max(frame.width, ...inner.map((one) => one.x + one.width + PADDING)),
-    height: Math.max(SMALLEST_FRAME_HEIGHT, ...inner.map((one) => one.y + one.height + PADDING)),
-  };
 }
 
 /** The place that ELK gives a new box, moved as far as ELK's places of its neighbours differ from theirs. */

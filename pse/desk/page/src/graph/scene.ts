@@ -1,7 +1,7 @@
 // What of a program's graph is drawn: boxes with ports and lines between them, as far as frames aren't folded.
 
 import type { End, ProgramEdge, ProgramFrame, ProgramGraph, ProgramNode, ProgramPort } from "../protocol";
-import type { Box, Line, Port } from "./layout";
+import type { Box, Line, Port } from "./boxes";
 
 export interface DrawnPort extends Port {
   name: string; // as it is shown

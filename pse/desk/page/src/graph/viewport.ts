@@ -6,6 +6,7 @@ import type { LineEdge } from "./TagEdge";
 
 export type Flow = ReactFlowInstance<BoxNode, LineEdge>;
 
+const READABLE = 0.35; // the smallest scale at which a graph is shown unasked
 const ROOM = { top: "52px", right: "24px", bottom: "24px", left: "24px" } as const; // the legend is above
 
 let shown: Flow | null = null;
@@ -17,7 +18,18 @@ let movedByHand = false;
 export const moved = (event: unknown) => void (movedByHand ||= event !== null);
 
 /** Show all again where there is more or less room now, unless somebody chose what to look at. */
-export const fitAgain = () => void (movedByHand || showAll());
+export const fitAgain = () => void (movedByHand || showBeginning());
+
+/** Show all, or the beginning of what would be too small to be read. */
+export async function showBeginning() {
+  await frame();
+  await frame();
+  const [pane, graph] = [document.querySelector(".canvas")?.getBoundingClientRect(), shown?.getNodesBounds(shown.getNodes())];
+  if (!shown || !pane || !graph) return;
+  if (Math.min(pane.width / graph.width, pane.height / graph.height) >= READABLE) return showAll();
+  movedByHand = false;
+  await shown.setViewport({ x: parseInt(ROOM.left) - READABLE * graph.x, y: parseInt(ROOM.top) - READABLE * graph.y, zoom: READABLE });
+}
 
 /** Show all, as soon as what was last changed is drawn. */
 export async function showAll() {
