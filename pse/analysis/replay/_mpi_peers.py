@@ -3,36 +3,88 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
 from pse.analysis.replay._columns import Columns, columns_of
-from pse.runtime.supervise import await_request
+from pse.analysis.replay._peers import Traffic
+from pse.runtime.supervise import await_request, boot_id
 from pse.trace.format import Array
 
 TAG, _ROWS = 1, 2
 _LENGTH, _SHORT = 8, 1016
 """Bytes of the length of a value that all get, and those that travel with it."""
+_COUNTED = tuple(name for name in Traffic._fields if name != "work")
 _POLLED = {"seconds": 0.0}
 """CPU time that this process has spent in waits for others."""
 
 
-class MpiPeers:
+class MpiGroup:
+    """Some ranks of a communicator; `pse.analysis.replay._peers.Group` says what the function does.
+
+    A communicator of their own would take calls that block, in which ranks don't sleep.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        The communicator.
+    ranks : sequence of int
+        The ranks, ascending; this one is among them.
+    traffic : Counter
+        Counts what this one sends.
+    """
+
+    def __init__(self, comm: MPI.Intracomm, ranks: Sequence[int], traffic: Counter[str]) -> None:
+        self._comm, self._ranks, self._traffic = comm, ranks, traffic
+        self.rank = ranks.index(comm.Get_rank())
+
+    def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
+        """Merge a value of all, in their order, by a binomial tree, and give it to all by the same tree."""
+        step = 1
+        while not self.rank & step and step < len(self._ranks):
+            if self.rank + step < len(self._ranks):
+                value = merge(value, _decoded(self._received(self.rank + step)))
+            step *= 2
+        text = _encoded(value)
+        if self.rank:
+            self._send(text, self.rank - step)
+            text = self._received(self.rank - step)
+        while step := step // 2:
+            if self.rank + step < len(self._ranks):
+                self._send(text, self.rank + step)
+        return _decoded(text) if self.rank else value
+
+    def _send(self, text: bytes, to: int) -> None:
+        self._traffic.update(messages=1, trees=len(text))
+        wait(self._comm.Isend([_head(text), MPI.BYTE], self._ranks[to], TAG))
+        if len(text) > _SHORT:
+            wait(self._comm.Isend([np.frombuffer(text, "u1"), MPI.BYTE], self._ranks[to], TAG))
+
+    def _received(self, source: int) -> bytes:
+        head = np.empty(_LENGTH + _SHORT, "u1")
+        wait(self._comm.Irecv([head, MPI.BYTE], self._ranks[source], TAG))
+        data, is_long = _body(head)
+        if is_long:
+            wait(self._comm.Irecv([data, MPI.BYTE], self._ranks[source], TAG))
+        return data.tobytes()
+
+
+class MpiPeers(MpiGroup):
     """All ranks of a communicator; `pse.analysis.replay._peers.Peers` says what the functions do.
 
     Parameters
     ----------
     comm : MPI.Intracomm
         The ranks; it is not used for messages, a copy of it is.
-    is_local : bool, default False
-        Whether all of them are on one node; then it is used itself.
 
     Attributes
     ----------
@@ -41,27 +93,21 @@ class MpiPeers:
         bytes by what they grow with (`Traffic`).
     """
 
-    def __init__(self, comm: MPI.Intracomm, *, is_local: bool = False) -> None:
-        self._comm = comm if is_local else _copy(comm)
-        self.rank, self.size = comm.Get_rank(), comm.Get_size()
-        self.traffic: Counter[str] = Counter()
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        self.size, self.traffic = comm.Get_size(), Counter(dict.fromkeys(_COUNTED, 0))
+        super().__init__(_copy(comm), range(self.size), self.traffic)
         self._rounds = (self.size - 1).bit_length()
-        self._local, self.nodes = self, np.zeros(self.size, "<i8")
-        if not is_local:
-            self._find_nodes()
+        self.nodes = self._find_nodes()
+        beside = np.flatnonzero(self.nodes == self.nodes[self.rank]).tolist()
+        self.local = MpiGroup(self._comm, beside, self.traffic)
 
-    def _find_nodes(self) -> None:
-        with_me = cast("MPI.Intracomm", self._comm.Split_type(MPI.COMM_TYPE_SHARED))
-        self._local = MpiPeers(with_me, is_local=True)
-        first = MPI.Group.Translate_ranks(with_me.Get_group(), [0], self._comm.Get_group())
-        firsts = np.empty(self.size, "<i8")
-        wait(self._comm.Iallgather(np.array(first, "<i8"), firsts))
-        self.nodes = np.unique(firsts, return_inverse=True)[1].astype("<i8")
-
-    @property
-    def local(self) -> MpiPeers:
-        """Those on the node of this process."""
-        return self._local
+    def _find_nodes(self) -> Array:
+        """The node of each rank; nodes are numbered by their lowest rank."""
+        names = np.empty(self.size, "<u8")
+        self._count_rounds("tables", names.itemsize)
+        wait(self._comm.Iallgather(np.array(_node_name(), "<u8"), names))
+        _, lowest, place = np.unique(names, return_index=True, return_inverse=True)
+        return np.unique(lowest[place], return_inverse=True)[1].astype("<i8")
 
     def deliver(self, rows: Columns, dtype: np.dtype[np.void], to: Array) -> MpiDelivery:
         """Send each row to a process, as records of a type."""
@@ -105,45 +151,6 @@ class MpiPeers:
     def _count(self, kind: str, counts: Array, size: int) -> None:
         others = np.delete(counts, self.rank)
         self.traffic.update({"messages": int(np.count_nonzero(others)), kind: int(others.sum()) * size})
-
-    def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
-        """Merge a value of all processes, in their order, by a binomial tree, and give it to all."""
-        step = 1
-        while step < self.size:
-            if self.rank % (2 * step):
-                self._send(value, self.rank - step)
-                break
-            if self.rank + step < self.size:
-                value = merge(value, self._received(self.rank + step))
-            step *= 2
-        return self._told(value)
-
-    def _told(self, value: Any) -> Any:
-        """What process 0 has, on all."""
-        text = _encoded(value) if self.rank == 0 else b""
-        head = _head(text)
-        wait(self._comm.Ibcast([head, MPI.BYTE]))
-        data, is_long = _body(head)
-        self._count_rounds("trees", _LENGTH + len(data))
-        if is_long:
-            data = np.frombuffer(text, "u1").copy() if self.rank == 0 else data
-            wait(self._comm.Ibcast([data, MPI.BYTE]))
-        return value if self.rank == 0 else _decoded(data)
-
-    def _send(self, value: Any, to: int) -> None:
-        text = _encoded(value)
-        self.traffic.update(messages=1, trees=len(text))
-        wait(self._comm.Isend([_head(text), MPI.BYTE], to, TAG))
-        if len(text) > _SHORT:
-            wait(self._comm.Isend([np.frombuffer(text, "u1"), MPI.BYTE], to, TAG))
-
-    def _received(self, source: int) -> Any:
-        head = np.empty(_LENGTH + _SHORT, "u1")
-        wait(self._comm.Irecv([head, MPI.BYTE], source, TAG))
-        data, is_long = _body(head)
-        if is_long:
-            wait(self._comm.Irecv([data, MPI.BYTE], source, TAG))
-        return _decoded(data)
 
     def least(self, values: Array) -> Array:
         """The least of the values of all processes at each place."""
@@ -193,6 +200,12 @@ def _order(to: Array) -> Array | None:
     return np.argsort(to.astype("<u2") if to.max() < 1 << 16 else to, kind="stable")  # Short ones by radix.
 
 
+def _node_name() -> int:
+    """A number of this machine since its last start; emulated nodes have names of their own."""
+    name = f"{platform.node()} {boot_id()}"
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+
+
 def _copy(comm: MPI.Intracomm) -> MPI.Intracomm:
     made, request = comm.Idup()
     wait(request)
@@ -240,5 +253,5 @@ def _encoded(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def _decoded(data: Array) -> Any:
-    return json.loads(data.tobytes())
+def _decoded(text: bytes) -> Any:
+    return json.loads(text)

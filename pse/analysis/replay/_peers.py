@@ -59,30 +59,41 @@ class Delivery(Protocol):
         """Send an answer for each row back; give those for the own rows, in the order of these."""
 
 
-class Peers(Protocol):
-    """The processes that analyse a trace together.
+class Group(Protocol):
+    """Processes that analyse a trace together, all or some of them.
 
     Attributes
     ----------
-    rank, size : int
-        Which one this is, and how many there are.
+    rank : int
+        Which one this is.
+    """
+
+    rank: int
+
+    def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
+        """Merge a value that JSON can hold of all of them, in their order, and give it to all."""
+
+
+class Peers(Group, Protocol):
+    """All processes that analyse a trace together.
+
+    Attributes
+    ----------
+    size : int
+        How many there are.
     nodes : array of int64, shape (size,)
         The node of each; nodes are numbered by their lowest process.
     """
 
-    rank: int
     size: int
     nodes: Array
 
     @property
-    def local(self) -> Peers:
+    def local(self) -> Group:
         """Those on the node of this one."""
 
     def deliver(self, rows: Columns, dtype: np.dtype[np.void], to: Array) -> Delivery:
         """Send each row to a process, as records of a type."""
-
-    def combined(self, value: Any, merge: Callable[[Any, Any], Any]) -> Any:
-        """Merge a value that JSON can hold of all processes, in their order, and give it to all."""
 
     def least(self, values: Array) -> Array:
         """The least of the values of all processes at each place; the same shape on all."""
@@ -109,7 +120,7 @@ class Alone:
         self.rank, self.size, self.nodes = 0, 1, np.zeros(1, "<i8")
 
     @property
-    def local(self) -> Peers:
+    def local(self) -> Group:
         """Give this process itself."""
         return self
 

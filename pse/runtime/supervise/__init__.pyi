@@ -1,6 +1,6 @@
 from ._backoff import Backoff as Backoff, await_request as await_request
 from ._error_format import exit_code_of as exit_code_of, print_error as print_error
-from ._launcher_records import find_launcher as find_launcher
+from ._launcher_records import boot_id as boot_id, find_launcher as find_launcher
 from ._monitor_handle import MonitorHandle as MonitorHandle
 from ._processes import (
     die_with_mpiexec as die_with_mpiexec,

@@ -59,7 +59,18 @@ class Launcher:
 
 
 def boot_id() -> str:
-    """Identify this machine since its last start."""
+    """Identify this machine since its last start.
+
+    Returns
+    -------
+    str
+        What no other machine has, nor this one after another start.
+
+    Examples
+    --------
+    >>> boot_id() == boot_id()
+    True
+    """
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
 
