@@ -47,7 +47,7 @@ class View:
     --------
     >>> from pse.views import VIEWS
     >>> sorted(VIEWS)[:3], VIEWS["gantt"].function
-    (['critical-path', 'event-total', 'gantt'], 'draw_gantt')
+    (['critical-path', 'durations', 'event-total'], 'draw_gantt')
     """
 
     description: str
@@ -63,6 +63,9 @@ VIEWS = {
     ),
     "memory": View("memory of the arena and of each thread over time", "charts._memory", "draw_memory"),
     "load": View("CPU load of each module call, and of modules", "charts._load", "draw_load"),
+    "durations": View(
+        "how long calls take: a strip for each call site", "charts._durations", "draw_durations"
+    ),
     "time": View(
         "where the time of each processor or rank went: all of it is 100 %",
         "charts._time_shares",

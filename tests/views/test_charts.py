@@ -20,7 +20,7 @@ from pse.views.core._time_breakdown import event_bars, module_bars
 ALL = Selection()
 PROGRAM = Path(__file__).parents[2] / "programs" / "fft2d.coven"
 CHARTS = (
-    "memory", "load", "time", "module-total", "event-total", "messages", "critical-path",
+    "memory", "load", "durations", "time", "module-total", "event-total", "messages", "critical-path",
     "message-statistics",
 )  # fmt: skip
 
@@ -148,6 +148,29 @@ def test_cpu_load_is_cpu_time_over_run_time(write_trace, make):
     assert means == [0.4, 0.9]
     dots = {one.get_gid(): np.asarray(one.get_offsets())[:, 0] for one in figure.axes[0].collections}
     assert sorted(dots["lib.load (line 1) · thread_A"]) == pytest.approx([0.2, 1.0])
+
+
+def test_durations_are_strips_with_median_and_95th_percentile(write_trace, make):
+    ends = np.cumsum([1_000] * 18 + [50_000, 90_000])
+    rows = [
+        row
+        for end, long in zip(ends, np.diff(ends, prepend=0), strict=True)
+        for row in make.call(0, end - long, end)
+    ]
+    rows += make.call(1, ends[-1], ends[-1] + 500)
+    figure = views.draw(write_trace([rows], make.definitions(1)), "durations")
+    axes = figure.axes[0]
+    dots = {one.get_gid(): np.asarray(one.get_offsets())[:, 0] for one in axes.collections if one.get_gid()}
+    assert set(dots["lib.load (line 1) · thread_A"].tolist()) == {1_000, 50_000, 90_000}
+    assert len(dots["lib.load (line 1) · thread_A"]) >= 15  # Dots of one duration lie side by side.
+    assert dots["lib.rows (line 2) · thread_A"] == pytest.approx([500])
+    bars = [(one.get_gid(), one.get_xdata()[0]) for one in axes.lines if one.get_gid()]
+    high = np.percentile([1_000] * 18 + [50_000, 90_000], 95)
+    assert bars == [("p50", 1_000), ("p95", pytest.approx(high)), ("p50", 500)]  # Of one call.
+    assert (
+        "lib.load (line 1) takes 1.00 µs in the median, but one call of 20 takes 52.0 µs or longer"
+        in words(figure)
+    )
 
 
 @pytest.mark.parametrize("cores", [1, 2])
