@@ -507,7 +507,7 @@ def test_a_face_is_the_module_that_has_its_stub():
 
 
 def test_a_circle_is_found_though_one_file_is_imported_by_name():
-    view, registry = "pse.views.charts._load", "pse.views._registry"
+    view, registry = "pse.views.charts._critical_path", "pse.views._registry"
     assert rings({**IMPORTS, view: {registry}}) == [[registry, view]]
 
 
