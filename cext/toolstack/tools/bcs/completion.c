@@ -154,6 +154,20 @@ TOOL_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
     return MPI_SUCCESS;
 }
 
+/* MPI takes its requests: others take this rank for blocked while it waits there.  Without any, MPI only says so
+ * of those that are null. */
+static void go_to_mpi(const struct view *view)
+{
+    if (view->foreign)
+        pse_bcs_go_away();
+}
+
+static void come_from_mpi(const struct view *view)
+{
+    if (view->foreign)
+        pse_bcs_come_back();
+}
+
 /* All of several */
 
 TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -164,9 +178,9 @@ TOOL_PUBLIC int MPI_Waitall(int count, MPI_Request requests[], MPI_Status status
     look_at(&view, count, requests);
     pse_bcs_wait(view.operations, (size_t)view.own, PSE_BCS_FOR_ALL);
     if (view.own < count) {
-        pse_bcs_go_away();
+        go_to_mpi(&view);
         error = PMPI_Waitall(count, view.requests, statuses);
-        pse_bcs_come_back();
+        come_from_mpi(&view);
         give_back(&view, requests);
     }
     const int own_error = end_all(&view, requests, statuses);
@@ -182,9 +196,9 @@ TOOL_PUBLIC int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_St
     look_at(&view, count, requests);
     *flag = pse_bcs_wait(view.operations, (size_t)view.own, PSE_BCS_FOR_NONE);
     if (*flag && view.own < count) {
-        pse_bcs_go_away();
+        go_to_mpi(&view);
         error = PMPI_Testall(count, view.requests, flag, statuses);
-        pse_bcs_come_back();
+        come_from_mpi(&view);
         give_back(&view, requests);
     }
     const int own_error = *flag ? end_all(&view, requests, statuses) : MPI_SUCCESS;
@@ -229,9 +243,9 @@ TOOL_PUBLIC int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_S
     else if (view.own)
         found = (int)pse_bcs_wait_for_one(view.operations, (size_t)view.own);
     else {
-        pse_bcs_go_away();
+        go_to_mpi(&view);
         error = PMPI_Waitany(count, view.requests, index, status);
-        pse_bcs_come_back();
+        come_from_mpi(&view);
     }
     give_back(&view, requests);
     if (found >= 0) {
@@ -270,9 +284,9 @@ TOOL_PUBLIC int MPI_Testany(int count, MPI_Request requests[], int *index, int *
     if (*flag) {
         error = end_one(view.operations[found], &requests[*index], status);
     } else if (view.foreign || !view.own) {
-        pse_bcs_go_away();
+        go_to_mpi(&view);
         error = PMPI_Testany(count, view.requests, index, flag, status);
-        pse_bcs_come_back();
+        come_from_mpi(&view);
         give_back(&view, requests);
         correct_flag(&view, *index, flag);
     }
@@ -304,10 +318,10 @@ TOOL_PUBLIC int MPI_Testsome(int count, MPI_Request requests[], int *completed, 
     look_at(&view, count, requests);
     const int own = test_own(&view, requests, indices, statuses, &errors);
     if (view.foreign || !view.own) {
-        pse_bcs_go_away();
+        go_to_mpi(&view);
         error = PMPI_Testsome(count, view.requests, &more, indices + own,
                               statuses == MPI_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : statuses + own);
-        pse_bcs_come_back();
+        come_from_mpi(&view);
         give_back(&view, requests);
     }
     *completed = view.own && more == MPI_UNDEFINED ? own : own + more;
@@ -371,9 +385,9 @@ TOOL_PUBLIC int MPI_Request_get_status_any(int count, kept_requests requests, in
     if (*flag) {
         pse_bcs_peek(view.operations[found], status);
     } else if (view.foreign || !view.own) {
-        pse_bcs_go_away();
+        go_to_mpi(&view);
         error = PMPI_Request_get_status_any(count, view.requests, index, flag, status);
-        pse_bcs_come_back();
+        come_from_mpi(&view);
         correct_flag(&view, *index, flag);
     }
     look_away(&view);
@@ -394,10 +408,10 @@ TOOL_PUBLIC int MPI_Request_get_status_some(int count, kept_requests requests, i
         pse_bcs_peek(view.operations[i], status_at(statuses, own++));
     }
     if (view.foreign || !view.own) {
-        pse_bcs_go_away();
+        go_to_mpi(&view);
         error = PMPI_Request_get_status_some(count, view.requests, &more, indices + own,
                                              statuses == MPI_STATUSES_IGNORE ? statuses : statuses + own);
-        pse_bcs_come_back();
+        come_from_mpi(&view);
     }
     *completed = view.own && more == MPI_UNDEFINED ? own : own + more;
     if (!view.own)
