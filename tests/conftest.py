@@ -210,19 +210,6 @@ def nothing_left_behind(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Co
     assert not left, "left behind:\n" + "\n".join(left)
 
 
-@pytest.fixture
-def no_process_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail the test if its processes outlive it by five seconds.
-
-    For jobs whose ranks are killed behind the process manager's back: MPI itself leaves shared memory then.
-    """
-    mark = {"PSE_TEST_MARK": secrets.token_hex(8)}
-    monkeypatch.setenv(*next(iter(mark.items())))
-    yield
-    left = settle(lambda: [f"process {pid}: {command}" for pid, command in marked_processes(mark)])
-    assert not left, "left behind:\n" + "\n".join(left)
-
-
 def settle(look: Callable[[], list[str]]) -> list[str]:
     """Look again until there is nothing to see or the time is up; return what was last seen."""
     deadline = time.monotonic() + SETTLE_SECONDS

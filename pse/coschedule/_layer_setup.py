@@ -14,6 +14,7 @@ from pse.coschedule._agreement import require_everywhere, shared_memory
 from pse.coschedule._coschedule import Engine, trace_directory
 from pse.coschedule._monitor import names_of_routines
 from pse.errors import UsageError
+from pse.runtime.supervise import unlink_mpi_files
 from pse.text import time_text
 
 _numbers: Final = itertools.count(1)
@@ -90,6 +91,8 @@ def make_engine(
         f"ranks may not read each other's memory: {os.strerror(error)}" if error else "",
         "the kernel (kernel.yama.ptrace_scope) or the container (capability SYS_PTRACE) forbids it",
     )
+    if beside.rank == 0 and comm.size == MPI.COMM_WORLD.size:
+        unlink_mpi_files()  # Who is killed from now on leaves nothing.
     _trace(comm, engine)
     engine.begin()
     return engine

@@ -33,7 +33,7 @@ def test_a_deadlock_over_nodes_is_told(cluster):
     assert "rank 0 in Recv from rank 1 with tag 0, rank 1 in Recv from rank 2 with tag 1" in done.stdout
 
 
-@pytest.mark.usefixtures("no_process_left_behind")
+@pytest.mark.usefixtures("nothing_left_behind")
 def test_a_killed_rank_of_another_node_is_named(cluster, tmp_path):
     words = str(PROGRAMS / "wrong.py"), "killed", "0", str(tmp_path / "said")
     command = [*unseen_until(tmp_path / "said"), sys.executable, *words]

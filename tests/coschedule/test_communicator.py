@@ -65,7 +65,7 @@ def test_more_operations_than_can_be_are_told(mpiexec):
     assert ended.out.startswith(said), ended.err
 
 
-@pytest.mark.usefixtures("no_process_left_behind")
+@pytest.mark.usefixtures("nothing_left_behind")
 @pytest.mark.parametrize(
     "env", [{}, pytest.param(TWO_NODES, marks=needs_cliques())], ids=["one node", "two nodes"]
 )
@@ -80,7 +80,7 @@ def test_a_killed_rank_is_noticed_within_ten_slices(tmp_path, monkeypatch, env):
     assert 0 <= int(slices) <= 10
 
 
-@pytest.mark.usefixtures("no_process_left_behind")
+@pytest.mark.usefixtures("nothing_left_behind")
 def test_a_killed_rank_is_named(tmp_path):
     command = [beside_python("mpiexec"), "-n", "3", *unseen_until(tmp_path / "said"), sys.executable]
     command += [str(PROGRAMS / "wrong.py"), "killed", "0", str(tmp_path / "said")]

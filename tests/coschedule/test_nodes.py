@@ -82,7 +82,7 @@ def test_a_strobe_sender_that_leaves_with_an_error_ends_the_others(mpiexec):
     assert "and other ranks have left" in ended.out, ended.err
 
 
-@pytest.mark.usefixtures("no_process_left_behind")
+@pytest.mark.usefixtures("nothing_left_behind")
 @pytest.mark.parametrize("mode", ["", ":strict"], ids=["early", "strict"])
 @pytest.mark.parametrize(("ranks", "victim"), [(2, 0), (3, 1), (5, 3)], ids=["sender", "leader", "other"])
 def test_a_rank_that_is_killed_on_another_node_is_named(tmp_path, monkeypatch, ranks, victim, mode):

@@ -67,7 +67,7 @@ def told(file, case):
     return file.read_text() if file.exists() else ""
 
 
-@pytest.mark.usefixtures("no_process_left_behind")
+@pytest.mark.usefixtures("nothing_left_behind")
 def test_who_stands_still_is_named(tmp_path, jobs):
     for name, case in CASES.items():
         said = case.said.format(case.victim)

@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).parent / "programs" / "struck.py"
 LAUNCHES = 30
 
 
-@pytest.mark.usefixtures("no_process_left_behind")
+@pytest.mark.usefixtures("nothing_left_behind")
 @pytest.mark.parametrize("mode", ["early", "strict"])
 def test_the_others_are_told_which_rank_was_killed_at_any_moment(tmp_path, mode):
     chance = random.Random(mode)

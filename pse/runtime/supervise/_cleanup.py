@@ -31,7 +31,15 @@ _MPIS = re.compile(rf"{_MPICHS.pattern}|(?:vader|sm)_segment\.[\w.-]+|Intel_MPI_
 
 
 def unlink_mpi_files() -> None:
-    """Unlink MPI's files that nobody opens by name any more: every rank of the node must be in MPI by now."""
+    """Unlink MPI's files that nobody opens by name any more: every rank of the node must be in MPI by now.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> from pse.runtime.supervise import unlink_mpi_files
+    >>> MPI.COMM_WORLD.Barrier()
+    >>> unlink_mpi_files()
+    """
     names = filter(_MPICHS.fullmatch, _shared_names(_proc.mapped_files()))
     for path in [*(os.path.join(SHARED, name) for name in names), *_topologies_of(os.getppid())]:
         with contextlib.suppress(OSError):
