@@ -415,7 +415,8 @@ def _nothing_declared(text: str, shown: str, language: str) -> list[Diagnostic]:
         if re.match(r"\s*\W+.{0,3}\bcoven\W+module\b", line):
             span = Span(shown, number, 1, number, len(line) + 1)
             message = f"this line is not a module directive: such a line begins with `{mark} coven module`"
-            help = re.sub(r"^.*?\bcoven\W+module\b", f"write:  {mark} coven module", line.rstrip())
+            whole = re.sub(r"\s*(\*/)?\s*$", "", line)
+            help = re.sub(r"^.*?\bcoven\W+module\b", f"write:  {mark} coven module", whole)
             return [error_at(_CODES["none"], message, span, help=help)]
     if language == "python":
         return []

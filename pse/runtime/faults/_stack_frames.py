@@ -12,9 +12,8 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby, pairwise
-
-from pse.records import dataclass
 
 MOST_LINES = 12
 """So many frames of the user's source are shown."""
