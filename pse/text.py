@@ -10,7 +10,8 @@ TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _PLACE = re.compile(r":([0-9]+:[0-9]+(?: → (?:[^→]*:)?[0-9]+:[0-9]+)*)$")
 
 
-_TELLING_NANOSECONDS = 50e3
+_TELLING_CALL, _TELLING_TOTAL = 50e3, 10e6
+"""Nanoseconds: in less the clocks' own cost counts, or that CPU time of other threads comes in ticks."""
 
 
 def number_text(value: float, digits: int = 3, *, zeros: bool = True) -> str:
@@ -214,27 +215,30 @@ def change_text(share: float) -> str:
     return f"{100 * share:+.1f} %"
 
 
-def cpu_share_text(share: float, mean: float) -> str:
-    """Write the share of CPU time of calls, unless they were so short that the clocks' own cost would count.
+def cpu_share_text(share: float, total: float, calls: int = 1) -> str:
+    """Write the share of CPU time of calls, unless they were so short that the clocks tell nothing.
 
     Parameters
     ----------
     share : float
         CPU time over run time.
-    mean : float
-        Mean run time of a call, ns.
+    total : float
+        Run time of the calls, ns.
+    calls : int
+        How many there were.
 
     Returns
     -------
     str
-        ``–`` for calls of less than 50 µs.
+        ``–`` for calls of less than 50 µs, or of less than 10 ms together.
 
     Examples
     --------
-    >>> cpu_share_text(0.5, 1e6), cpu_share_text(0.5, 1e3)
-    ('50 %', '–')
+    >>> cpu_share_text(0.5, 1e8, 100), cpu_share_text(0.5, 1e8, 100_000), cpu_share_text(0.5, 1e6)
+    ('50 %', '–', '–')
     """
-    return share_text(share) if mean >= _TELLING_NANOSECONDS else "–"
+    telling = calls and total >= _TELLING_TOTAL and total / calls >= _TELLING_CALL
+    return share_text(share) if telling else "–"
 
 
 def count_text(number: int, noun: str, plural: str | None = None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pse.runtime.distribution._moves import Moves
-from pse.runtime.status._report import Report, SiteReport
-from pse.text import count_text, cpu_share_text, share_text, size_text, time_text
+from pse.runtime.status._report import Report
+from pse.text import count_text, cpu_share_text, size_text, time_text
 
 SITE_HEAD = ("call site", "place", "thread", "calls", "seconds", "CPU", "waited", "handed over", "copied")
 THREAD_HEAD = ("thread", "ranks", "calls", "seconds", "CPU", "waited")
@@ -71,15 +71,12 @@ def site_rows(report: Report) -> list[tuple[str, ...]]:
     return [
         (
             *(site.label, site.place.rpartition("/")[2], site.thread, str(site.calls)),
-            *(f"{site.seconds:.3f}", _cpu(site), f"{site.waited_seconds:.3f}"),
+            *(f"{site.seconds:.3f}", cpu_share_text(site.cpu_share, 1e9 * site.seconds, site.calls)),
+            f"{site.waited_seconds:.3f}",
             *(size_text(site.described_bytes), size_text(site.copied_bytes + site.remote_bytes)),
         )
         for site in report.sites
     ]
-
-
-def _cpu(site: SiteReport) -> str:
-    return cpu_share_text(site.cpu_share, 1e9 * site.seconds / site.calls) if site.calls else "–"
 
 
 def thread_rows(report: Report) -> list[tuple[str, ...]]:
@@ -103,7 +100,7 @@ def thread_rows(report: Report) -> list[tuple[str, ...]]:
     return [
         (
             *(thread.thread, str(thread.ranks), str(thread.calls), f"{thread.seconds:.3f}"),
-            *(share_text(thread.cpu_share), f"{thread.waited_seconds:.3f}"),
+            *(cpu_share_text(thread.cpu_share, 1e9 * report.wall_seconds), f"{thread.waited_seconds:.3f}"),
         )
         for thread in report.threads
     ]

@@ -48,8 +48,8 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
     Module calls
     call site  line  thread    calls    total     mean      max    CPU
     rows       6     thread_B      2  18.0 ms  9.00 ms  9.00 ms  100 %
-    load       5     thread_A      2  8.00 ms  4.00 ms  4.00 ms   50 %
-    total      7     thread_A      2  2.00 ms  1.00 ms  1.00 ms  100 %
+    load       5     thread_A      2  8.00 ms  4.00 ms  4.00 ms      –
+    total      7     thread_A      2  2.00 ms  1.00 ms  1.00 ms      –
     <BLANKLINE>
     Waits
     call site  line  thread    for    count    total  longest
@@ -131,7 +131,7 @@ def _calls(rows: Sequence[CallRow], line: _Line) -> Table:
             time_text(row.total),
             time_text(row.mean),
             time_text(row.max),
-            cpu_share_text(row.cpu_share, row.mean),
+            cpu_share_text(row.cpu_share, row.total, row.calls),
         )
         _add(table, row.label + _marks(row), line(row), row.thread, f"{row.calls:,}", *times)
     return table

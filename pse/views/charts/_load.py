@@ -192,10 +192,10 @@ def _row(axes: Axes, place: int, one: Load, longest: float, *, stands_out: bool)
     axes.plot(
         [mean, mean], [place - 0.42, place + 0.42], color="#111111", linewidth=2.2, zorder=4.1, gid="mean"
     )
-    count = count_text(len(one.times), "call")
+    count, total = count_text(len(one.times), "call"), one.times.sum()
     preempted = f"preempted {share_text(one.preempted)}\n" if one.preempted >= 0.01 else ""
     axes.annotate(
-        f"{preempted}{cpu_share_text(one.mean, one.times.mean())} · {time_text(one.times.sum())} · {count}",
+        f"{preempted}{cpu_share_text(one.mean, total, len(one.times))} · {time_text(total)} · {count}",
         (1, place), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
         fontsize=SMALL, color="#B00020" if stands_out else SOFT, family=FONT, annotation_clip=False,
     )  # fmt: skip
