@@ -236,11 +236,11 @@ def test_events_of_each_thread_nest(stacked, configured, directory):
         assert not any(stacks.values())
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(("ranks", "level"), [(1, "-O0"), (1, "-O2"), (3, "-O1")])
 def test_functions_that_are_not_instrumented_are_found_on_the_stack(
-    stacked_program, configured, directory, program, ranks
+    stacked_program, configured, directory, program, ranks, level
 ):
-    one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", f"-I{INCLUDE}")
+    one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", level, f"-I{INCLUDE}")
     done = stacked_program(ranks, configured(), one)
     assert (done.code, done.err) == (0, "")
     cube = analyze(directory)
