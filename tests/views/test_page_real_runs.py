@@ -144,3 +144,11 @@ def test_causes_and_wait_states_of_a_strange_mpi_program_are_those_of_the_comman
     }
     assert ask(STATES) == pytest.approx(expected, abs=len(states))  # Rounded to ns, each.
     assert len(states) > 20
+
+
+def test_causes_of_an_imported_trace_are_those_of_the_command_line(pse, opened, tmp_path) -> None:
+    """A trace that Score-P has recorded."""
+    archive = Path(__file__).parents[1] / "trace/data/pingpong-otf2/traces.otf2"
+    assert pse("trace", "import", archive, "-o", tmp_path / "trace").code == 0
+    run = trace.open(tmp_path / "trace")
+    same_as_command_line(run, opened(run, tmp_path / "page.html"))

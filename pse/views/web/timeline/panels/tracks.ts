@@ -55,7 +55,7 @@ function tracksOf({ model, view }: Timeline): Track[] {
           colour: colours[band],
           values: bands[band],
         })).filter(({ values }) => values.some((value) => value > 0)),
-        text: (value) => threeDigits(value),
+        text: (value) => (Number.isInteger(value) ? String(value) : threeDigits(value)),
         most: model.rows.length,
       },
     ];
