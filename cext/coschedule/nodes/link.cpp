@@ -109,7 +109,8 @@ void set_option(int socket, int level, int option, int value)
 
 } // namespace
 
-Link::Link(uint32_t node, uint32_t nodes) : node_(node), token_(token_bytes, '\0'), peers_(nodes)
+Link::Link(uint32_t node, uint32_t nodes)
+    : node_(node), token_(token_bytes, '\0'), peers_(nodes), room_(read_bytes)
 {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in here{};
@@ -252,11 +253,9 @@ bool Link::send_some(Peer &peer)
 bool Link::receive_some(uint32_t node, Receiver &receiver)
 {
     std::string &in = peers_[node].in;
-    size_t had = in.size();
-    in.resize(had + read_bytes);
-    ssize_t came = recv(peers_[node].socket, in.data() + had, read_bytes, 0);
+    ssize_t came = recv(peers_[node].socket, room_.data(), room_.size(), 0);
     bool again = came < 0 && (errno == EAGAIN || errno == EINTR);
-    in.resize(had + static_cast<size_t>(std::max<ssize_t>(came, 0)));
+    in.append(room_.data(), static_cast<size_t>(std::max<ssize_t>(came, 0)));
     size_t at = 0;
     for (Header header; in.size() - at >= sizeof header;) {
         std::memcpy(&header, in.data() + at, sizeof header);
@@ -284,7 +283,7 @@ void Link::wait(Receiver &receiver, int timeout)
     if (poll(files.data(), files.size(), timeout) <= 0)
         return;
     char calls[64];
-    while (read(call_[0], calls, sizeof calls) > 0)
+    while (files[0].revents && read(call_[0], calls, sizeof calls) > 0)
         continue;
     for (uint32_t node = 0; node < peers_.size(); node++) {
         short seen = files[node + 1].revents;

@@ -74,6 +74,7 @@ class Link
     uint16_t port_ = 0;
     std::string token_;
     std::vector<Peer> peers_;
+    std::vector<char> room_; // For what comes, so that no memory is cleared for it each time.
 };
 
 } // namespace pse::coschedule
