@@ -141,8 +141,9 @@ def final_waits(trace: Trace) -> dict[int, Link]:
 
     Examples
     --------
-    >>> final_waits(trace)  # run1 doesn't say when ranks were done.
-    {}
+    >>> final = final_waits(trace)[1]
+    >>> final.begin, final.ended_by.rank, final.ended_by.time
+    (28000000, 0, 29000000)
     """
     search = _Search(trace, 0)
     links = {rank: search.final(rank) for rank in trace.ranks}
