@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +111,14 @@ class Language:
 
 
 @contextlib.contextmanager
-def started(folder: Path, *words: str) -> Iterator[Desk]:
+def started(
+    folder: Path, *words: str, command: Sequence[str] = COMMAND, **environment: str
+) -> Iterator[Desk]:
     """Start a desk on a folder, and end it."""
-    command = [*COMMAND, str(folder), "--no-browser", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
+    line = [*command, str(folder), "--no-browser", *words]
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    ) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

@@ -1,19 +1,27 @@
 """Who is kept out: each attack as a browser, or a script, would make it."""
 
 import json
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from websockets.exceptions import InvalidStatus
+
+from pse.desk import jupyter_tile
+
+from .conftest import started
 
 FOREIGN = "http://evil.example"
 
 
 def test_the_token_of_the_address_becomes_a_cookie_that_other_sites_cannot_use(desk):
     answer = desk.ask(f"/?token={desk.token}", Cookie=None, Origin=None)
-    assert (answer.status, answer.headers["Location"]) == (303, "/")
+    assert (answer.status, answer.headers["Location"]) == (303, "./")
     cookie = answer.headers["Set-Cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
+    assert "path=" not in cookie
 
 
 @pytest.mark.parametrize("path", ["/", "/api/files", "/api/file?path=heat.coven", "/assets/desk.js"])
@@ -130,3 +138,29 @@ def test_a_form_of_another_site_has_no_json(desk):
     """A form can't send JSON; its text is refused even from the page itself."""
     answer = desk.ask("/api/runs", "POST", {"program": "heat.coven"}, Content_Type="text/plain")
     assert answer.status == 415
+
+
+@pytest.fixture(scope="module")
+def proxied(programs):
+    """Give a desk as jupyter-server-proxy starts it."""
+    tile = jupyter_tile()
+    command = [word.format(port=0) for word in tile["command"]]
+    with started(programs, command=command, **tile["environment"]) as desk:
+        assert tile["launcher_entry"]["path_info"] == f"pse-desk/?token={desk.token}"
+        yield desk
+
+
+def test_behind_a_proxy_the_name_is_the_proxys_and_token_and_origin_still_count(proxied):
+    name, page = "hub.example", "https://hub.example"
+    assert proxied.ask("/api/files", Host=name, Origin=page).status == 200
+    assert proxied.ask("/api/files", Host=name, Origin=FOREIGN).status == 403
+    assert proxied.ask("/api/files", Host=name, Origin=page, Cookie=None).status == 401
+    with pytest.raises(InvalidStatus), proxied.socket("/lsp", origin=FOREIGN):
+        pass
+
+
+def test_jupyter_finds_the_tile():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    group = "jupyter_serverproxy_servers"
+    ((name, value),) = project["entry-points"][group].items()
+    assert (name, EntryPoint(name, value, group).load()) == ("pse-desk", jupyter_tile)

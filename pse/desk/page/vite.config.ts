@@ -3,6 +3,7 @@
 import { defineConfig } from "vite";
 
 export default defineConfig({
+  base: "./", // behind a proxy the page lies in some folder
   logLevel: "warn",
   build: {
     outDir: `${process.env.PSE_PAGES ?? ".."}/assets`,

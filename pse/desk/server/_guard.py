@@ -52,11 +52,16 @@ class Guard:
         The names under which the desk may be asked for, beside addresses in numbers.
     cookie : str
         The name of the cookie.
+    proxied : bool
+        Whether requests come through a proxy, under any name: it has the address, and knows who may come in.
     """
 
-    def __init__(self, application: ASGIApp, token: str, hosts: Iterable[str], cookie: str) -> None:
+    def __init__(
+        self, application: ASGIApp, token: str, hosts: Iterable[str], cookie: str, *, proxied: bool
+    ) -> None:
         self._application, self._token = application, token
         self._hosts, self._cookie = {host.lower() for host in hosts}, cookie
+        self._proxied = proxied
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or open one WebSocket."""
@@ -75,7 +80,7 @@ class Guard:
     def _answer(self, scope: Scope) -> Response | None:
         """Give the answer to what does not go through."""
         headers = Headers(scope=scope)
-        if not self._is_own_name(headers.get("host", "")):
+        if not self._proxied and not self._is_own_name(headers.get("host", "")):
             return _refusal("this is not the desk's address; open the one that `pse desk` printed", 403)
         if not _is_own_origin(scope, headers):
             return _refusal("this request comes from another page than the desk's", 403)
@@ -99,8 +104,9 @@ class Guard:
         return found is not None and hmac.compare_digest(found.value.encode(), self._token.encode())
 
     def _welcome(self) -> Response:
-        response = RedirectResponse("/", 303)
-        response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+        # Behind a proxy the page, and its cookie, are in a folder.
+        response = RedirectResponse("./", 303)
+        response.set_cookie(self._cookie, self._token, path=None, httponly=True, samesite="strict")
         return response
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -10,6 +11,7 @@ import socket
 import sys
 import webbrowser
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -20,6 +22,8 @@ from pse.desk.server._guard import Guard
 from pse.errors import UsageError, system_help
 
 LOCAL: Final = "127.0.0.1"
+TOKEN: Final = "PSE_DESK_TOKEN"
+"""The variable in which a proxy that starts the desk says the token of its address."""
 _LARGEST_FRAME = 32 << 20
 
 
@@ -48,11 +52,14 @@ def serve(path: str = ".", host: str = LOCAL, port: int = 0, *, browser: bool = 
     """
     directory, program = opened(path)
     listening = _socket(host, port)
-    token, port = secrets.token_urlsafe(24), listening.getsockname()[1]
+    given, port = os.environ.pop(TOKEN, None), listening.getsockname()[1]
+    token = given or secrets.token_urlsafe(24)
     os.chdir(directory)  # Runs, and the paths in their messages, are relative to it.
     cookie = f"pse-desk-{port}"  # Cookies don't tell ports apart: two desks would take each other's.
     names = {"localhost", host, socket.gethostname()}
-    application = make_application(Desk(directory, program), lambda app: Guard(app, token, names, cookie))
+    application = make_application(
+        Desk(directory, program), lambda app: Guard(app, token, names, cookie, proxied=given is not None)
+    )
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
     print(f"the desk: {address}\nCtrl+C ends it, and the runs that it started", flush=True)
     if host not in (LOCAL, "::1", "localhost"):
@@ -106,6 +113,29 @@ def _run(application: object, listening: socket.socket) -> None:
         ws_max_size=_LARGEST_FRAME,
         timeout_graceful_shutdown=1,
         server_header=False,
+        date_header=False,
     )
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Sleeps until it is asked or told to end: uvicorn's own looks at the time ten times a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._told = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        """Serve until a signal comes."""
+        self._loop = asyncio.get_running_loop()
+        await self.on_tick(0)
+        if not self.should_exit:
+            await self._told.wait()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take a signal that ends the server."""
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._told.set)

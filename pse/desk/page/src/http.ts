@@ -18,7 +18,7 @@ export class ServerError extends Error {
 export class Unreachable extends Error {}
 
 export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetch(`/api/${path}`, {
+  const response = await fetch(`api/${path}`, {
     method,
     ...(body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),
   }).catch(() => {

@@ -107,7 +107,7 @@ export async function acceptAndRun(program: string, run: Run) {
 // What the server tells by itself.
 
 export function watchServer() {
-  keepOpen("/events", {
+  keepOpen("events", {
     opened: () => void listRuns().catch(() => null),
     received: (text) => told(JSON.parse(text)),
     lost: () => undefined,

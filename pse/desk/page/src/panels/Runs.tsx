@@ -91,7 +91,7 @@ function RunRow({ run, chosen, marked, mark, show }: RowProps) {
 /** The picture of a run, of the selected call's calls if one is selected. */
 function ganttOf(run: Run): string {
   const node = desk().graph?.nodes.find((one) => one.call && desk().selection.has(one.id));
-  return `/api/runs/${run.id}/picture?${query({ view: "gantt", ...(node ? { label: node.label } : {}) })}`;
+  return `api/runs/${run.id}/picture?${query({ view: "gantt", ...(node ? { label: node.label } : {}) })}`;
 }
 
 async function showReport(run: Run, show: (shown: Shown) => void) {

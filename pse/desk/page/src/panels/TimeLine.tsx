@@ -33,13 +33,13 @@ export function TimeLine({ run }: { run: Run }) {
     return () => element.current?.removeEventListener("seen", told);
   }, []);
   useEffect(() => showCall(element.current!), [selection]);
-  return <pse-timeline ref={element} className="timeline" src={`/api/runs/${run.id}/page`} />;
+  return <pse-timeline ref={element} className="timeline" src={`api/runs/${run.id}/page`} />;
 }
 
 /** The element's script comes with the pages that it shows, not with the desk. */
 function defineElement() {
   if (customElements.get("pse-timeline") || document.querySelector("script[src='/timeline.js']")) return;
-  document.head.append(Object.assign(document.createElement("script"), { src: "/timeline.js" }));
+  document.head.append(Object.assign(document.createElement("script"), { src: "timeline.js" }));
 }
 
 const calls = () => (desk().graph?.nodes ?? []).filter((node) => node.call);

@@ -18,7 +18,7 @@ export function connectLanguage(rootUri: string, changed: (connected: boolean) =
     extensions: languageServerExtensions(),
   });
   const handlers = new Set<(text: string) => void>();
-  keepOpen("/lsp", {
+  keepOpen("lsp", {
     opened(send) {
       client.connect({
         send,
