@@ -27,6 +27,14 @@ def test_the_path_is_that_of_the_command_line(tmp_path, browser) -> None:
     begin, end = opened.span // 3, opened.span // 2  # A window: what lies in it adds up to it.
     parts = browser.execute_script(ask, begin, end)
     assert sum(part["time"] for part in parts) == end - begin
+    over = browser.execute_script("return gantt.pathOver(arguments[0], arguments[1], 7)", begin, end)
+    stretches = [sum(times) for times in zip(*(times for _, times in over), strict=True)]
+    assert stretches == pytest.approx([(end - begin) / 7] * 7)
+    whole = browser.execute_script("return gantt.pathOver(0, arguments[0], 100)", opened.span)
+    kinds: dict[str, int] = {}
+    for share in path.shares():
+        kinds[share.kind] = kinds.get(share.kind, 0) + share.time
+    assert {kind: sum(times) for kind, times in whole} == pytest.approx(kinds)
     shown = browser.execute_script(
         "document.querySelector('[data-layer=\"path\"]').click(); gantt.timeline.draw();"
         "return new Promise((done) => setTimeout(() => done(document.getElementById('path').innerText), 200))"

@@ -14,7 +14,7 @@ import { buildPanels } from "./panels/panels";
 import { lineTimes } from "./panels/program";
 import { listenForSaving, pngOf, svgOf } from "./saving";
 import { Timeline } from "./timeline";
-import { pathParts } from "./drawing/path";
+import { pathOver, pathParts } from "./drawing/path";
 import { type Alignment, differencesOf } from "./data/pair";
 import { loadsOf, siteTimes } from "./data/sites";
 import { bandsOf, counterOf } from "./data/tracks";
@@ -54,6 +54,8 @@ export async function start(): Promise<void> {
     xOf: (time: number) => xOf(view, time),
     chainAt: (row: number, time: number) => chainAt(model, row, time),
     pathParts: (begin: number, end: number) => pathParts(model, begin, end),
+    pathOver: (begin: number, end: number, stretches: number) =>
+      pathOver(model, begin, end, stretches).map(([kind, times]) => [kind, [...times]]),
     flowsOf: (entry: number, row: number) => flowsOf(model, entry, row),
     sharesOf: (row: number, begin: number, end: number) =>
       sharesOf(model, model.base, view.places[row].lanes[0], begin, end).map(([group, share]) => [group.id, share]),

@@ -33,6 +33,23 @@ export function pathParts(model: Model, begin: number, end: number): PathPart[] 
   return parts.filter(({ count }) => count).sort((a, b) => b.time - a.time);
 }
 
+// How much of each stretch of a window the path is in each kind of part, ns: the kind with the most time first.
+export function pathOver(model: Model, begin: number, end: number, stretches: number): [string, Float64Array][] {
+  const { begin: begins, length, part } = model.steps,
+    each = (end - begin) / stretches,
+    found = new Map<string, Float64Array>();
+  eachStep(model, begin, end, (step) => {
+    const { kind } = model.path[part[step]],
+      times = found.get(kind) ?? found.set(kind, new Float64Array(stretches)).get(kind)!,
+      from = Math.max(begins[step], begin),
+      to = Math.min(begins[step] + length[step], end);
+    for (let x = Math.floor((from - begin) / each); x < stretches && begin + x * each < to; x++)
+      times[x] += Math.max(0, Math.min(to, begin + (x + 1) * each) - Math.max(from, begin + x * each));
+  });
+  const sum = (times: Float64Array) => times.reduce((all, time) => all + time, 0);
+  return [...found].sort(([, a], [, b]) => sum(b) - sum(a));
+}
+
 const MOST = 8; // lines
 
 export function showPath(model: Model, view: View): void {

@@ -3,7 +3,9 @@
 import { element } from "../../shared/elements";
 import { bytes, counted as countOf, duration, moment, percent, threeDigits } from "../../shared/numbers";
 import { loadsOf, type Load } from "../data/sites";
+import type { Model } from "../data/model";
 import { BANDS, type Band, bandsOf, counted, counterOf, sentOf } from "../data/tracks";
+import { pathOver } from "../drawing/path";
 import { prepared, type Styles, styles } from "../drawing/styles";
 import { showTip } from "../panel";
 import type { Panel } from "./panel";
@@ -64,9 +66,29 @@ function tracksOf({ model, view }: Timeline): Track[] {
     const values = counted(counterOf(model, name), begin, end, parts);
     found.push({ name, layers: [{ name: name === "memory" ? "held by all" : "in all queues", colour: look.soft, values }], text });
   }
+  if (model.path.length) found.push(pathTrack(model, begin, end, parts, look));
   if (model.messages.sent.length)
     found.push({ name: "sent", layers: [{ name: "per pixel", colour: "#009E73", values: sentOf(model, begin, end, parts) }], text: bytes });
   return found;
+}
+
+const NAMED = 4; // kinds of parts of the path with a colour of their own
+
+// What the critical path is made of: of each pixel all kinds together are all of it.
+function pathTrack(model: Model, begin: number, end: number, parts: number, look: Styles): Track {
+  const each = (end - begin) / parts,
+    kinds = pathOver(model, begin, end, parts),
+    shares = (times: Float64Array) => times.map((time) => time / each),
+    rest = new Float64Array(parts);
+  for (const [, times] of kinds.slice(NAMED)) times.forEach((time, x) => (rest[x] += time));
+  const layers = kinds.slice(0, NAMED).map(([name, times]) => ({ name, colour: pathColour(model, name, look), values: shares(times) }));
+  if (kinds.length > NAMED) layers.push({ name: "rest", colour: look.line, values: shares(rest) });
+  return { name: "path", layers, text: percent, most: 1 };
+}
+
+function pathColour({ groups }: Model, kind: string, look: Styles): string {
+  const own = groups.find(({ id }) => id === `call:${kind}` || id === `routine:${kind}`);
+  return own?.colour ?? ({ waits: look.dark ? "#59626d" : "#c3c9d1", "hand-over": look.accent }[kind] || look.soft);
 }
 
 function trackOf({ model, view }: Timeline, track: Track): HTMLElement {
