@@ -176,11 +176,11 @@ def test_durations_are_strips_with_median_and_95th_percentile(write_trace, make)
 @pytest.mark.parametrize("cores", [1, 2])
 def test_load_tells_sleep_from_lack_of_a_core(write_trace, make, cores):
     preempted = {"type": EventType.MODULE_PREEMPTED, "site": 0, "tph": 1}
-    first = make.call(0, 0, 1_000_000)
-    first[1]["a"] = 200_000
-    first.insert(1, preempted | {"time": 1_000_000, "a": 700_000, "b": 0})
-    second = make.call(1, 0, 1_000_000)
-    second[1]["a"] = 200_000
+    first = make.call(0, 0, 20_000_000)
+    first[1]["a"] = 4_000_000
+    first.insert(1, preempted | {"time": 20_000_000, "a": 14_000_000, "b": 0})
+    second = make.call(1, 0, 20_000_000)
+    second[1]["a"] = 4_000_000
     known = dataclasses.replace(make.definitions(2), environment={"cores": cores})
     opened = write_trace([first, second], known)
     found = {one.label.split()[0]: (one.mean, one.preempted, one.asleep) for one in loads(opened, ALL)}
