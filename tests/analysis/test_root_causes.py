@@ -1,7 +1,10 @@
 """Delay costs and the critical path of traces in which it is known what late ranks did instead of coming."""
 
+import sys
+
 import numpy as np
 import pytest
+from pse_testing.jobs import beside_python
 from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import write_trace
 
@@ -325,3 +328,43 @@ def test_the_last_to_enter_the_end_of_mpi_ends_the_path():
     spans = np.array([(0, 0, 500, 910, False), (1, 0, 800, 900, False)], SPAN_DTYPE)
     runs = path_runs(spans, stays_in_mpi(*np.empty((4, 0), int), 0))
     assert runs[["rank", "begin", "end"]].tolist() == [(1, 0, 900)]
+
+
+PASSED_ON = """
+from mpi4py import MPI
+
+world, data = MPI.COMM_WORLD, bytearray(8)
+
+
+def pass_on():
+    if world.rank == 1:
+        world.Ssend(data, 0)
+    elif world.rank == 0:
+        world.Recv(data, 1)
+        world.Send(data, 2)
+    else:
+        world.Recv(data, 0)
+
+
+world.Barrier()
+for _ in range(3):
+    pass_on()
+"""
+
+
+@pytest.mark.mpi
+def test_a_delay_that_the_tool_delay_plants_in_a_real_run_comes_back(pse, tmp_path):
+    """Rank 1 comes 2 s late once: rank 0 waits for it, and rank 2 for rank 0."""
+    (tmp_path / "passed.py").write_text(PASSED_ON)
+    delay = (
+        "module delay\n  argument microseconds 2000000\n  argument routines MPI_Ssend\n  argument every 2\n"
+    )
+    (tmp_path / "tools.conf").write_text(f"{delay}module trace\n  argument directory passed\n")
+    command = [beside_python("mpiexec"), "-n", "3", sys.executable, "passed.py"]
+    done = pse("tools", "run", "-c", "tools.conf", "--", *command, cwd=tmp_path)
+    assert done.code == 0, done.err
+    cube = analyze(tmp_path / "passed", root_causes=True)
+    paths = [cube.path_text(number) for number in range(len(cube.call_paths))]
+    where = paths.index("program / passed.py / pass_on"), 1
+    for metric in ("delay_latesender", "delay_latesender_longterm"):
+        assert cube.exclusive(metric)[where] == pytest.approx(2e9, rel=0.02)
