@@ -9,6 +9,7 @@ from .check._directive import (
     ModuleFile as ModuleFile,
     ModuleFinder as ModuleFinder,
     parse_directive as parse_directive,
+    parse_record as parse_record,
 )
 from .diagnostics._diagnostic import (
     Diagnostic as Diagnostic,

@@ -32,6 +32,7 @@ _KINDS = {
     "module": Kind.Function,
     "segment": Kind.Method,
     "bundle": Kind.Struct,
+    "record": Kind.Struct,
 }
 DISTRIBUTIONS = {
     "root": "root",
@@ -157,8 +158,10 @@ def _partitions(analysis: Analysis) -> Iterator[types.CompletionItem]:
     return (_symbol(analysis, symbol) for symbol in analysis.symbols.of_kind("partition"))
 
 
-def _types(_: Analysis) -> Iterator[types.CompletionItem]:
-    return (_item(element.label, Kind.TypeParameter) for element in Element)
+def _types(analysis: Analysis) -> Iterator[types.CompletionItem]:
+    yield from (_item(element.label, Kind.TypeParameter) for element in Element)
+    for kind in ("bundle", "record"):
+        yield from (_symbol(analysis, symbol) for symbol in analysis.symbols.of_kind(kind))
 
 
 _BEHIND = {"@": _distributions, "over": _partitions, "var": _types, "param": _types}

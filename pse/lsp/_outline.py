@@ -40,6 +40,7 @@ _COLOURS = {
     "module": "function",
     "segment": "method",
     "bundle": "class",
+    "record": "class",
     "thread": "label",
     "program": "class",
 }
@@ -63,7 +64,7 @@ def _item(analysis: Analysis, item: sx.Item) -> Iterator[types.DocumentSymbol]:
             yield _symbol(analysis, item.name.id, Kind.Constant, item.span, item.name.span)
         case sx.PartitionNode():
             yield _symbol(analysis, item.name.id, Kind.Enum, item.span, item.name.span)
-        case sx.Bundle():
+        case sx.Bundle() | sx.Record():
             members = [_symbol(analysis, m.name.id, Kind.Field, m.span, m.name.span) for m in item.members]
             yield _symbol(analysis, item.name.id, Kind.Struct, item.span, item.name.span, members)
         case sx.Segment():

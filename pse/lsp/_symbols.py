@@ -131,9 +131,8 @@ class Symbols:
     def _items(self, tree: sx.Program) -> None:
         for item in tree.items:
             match item:
-                case sx.Segment() | sx.Bundle():
-                    kind = "segment" if isinstance(item, sx.Segment) else "bundle"
-                    self._add(self._file, item.name, kind, item)
+                case sx.Segment() | sx.Bundle() | sx.Record():
+                    self._add(self._file, item.name, type(item).__name__.lower(), item)
                 case sx.Import():
                     self._import(item)
         for item in tree.items:

@@ -499,3 +499,26 @@ def test_a_programs_files_are_built_once_each(write, reference, fresh_cache):
     modules = [reference("twice.c", "twice"), reference("twice.c", "thrice"), reference("plain.py")]
     (built,) = build_modules(modules)
     assert (built.source.shown, built.hit) == ("twice.c", False)
+
+
+@pytest.mark.parametrize("ending", [".c", ".cpp"])
+@pytest.mark.parametrize(
+    ("struct", "told"),
+    [
+        ("double x; int32_t kind;", "field `kind` begins at byte 0 in the record, at byte 8 in the struct"),
+        ("int64_t kind; double x;", "field `kind` is `int32_t` in the record; in the struct: "),
+        ("int32_t sort; double x;", "field `kind` is missing in the struct"),
+        ("int32_t kind; double x; double v;", "the whole has 16 bytes in the record, 24 in the struct"),
+    ],
+)
+def test_a_struct_with_another_layout_than_its_record_is_refused(write, ending, struct, told):
+    text = (
+        "#include <stdint.h>\n"
+        f"typedef struct {{ {struct} }} Body;\n"
+        "//@ coven record Body { i32 kind   f64 x }\n"
+        "//@ coven module f(in Body b[n])\n"
+        "int f(const Body *b, int64_t n) { return b == 0 && n; }\n"
+    )
+    error = failure(write, f"f{ending}", text)
+    assert f"the struct `Body` has another layout than the record `Body`\n  {told}" in error.message
+    assert "typedef struct { int32_t kind;  double x; } Body;" in error.help

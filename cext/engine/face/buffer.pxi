@@ -41,6 +41,7 @@ cdef class Buffer:
     cdef bint pinned
     cdef int exports
     cdef readonly tuple moves
+    cdef bytes record_format  # Of elements that are so many bytes: records.
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
         cdef Py_ssize_t items = 1
@@ -53,7 +54,12 @@ cdef class Buffer:
         buffer.itemsize = self.layout.itemsize
         buffer.readonly = not self.writable
         buffer.ndim = self.layout.ndim
-        buffer.format = <char *><const char *>FORMATS[self.layout.dtype] if flags & PyBUF_FORMAT else NULL
+        buffer.format = NULL
+        if flags & PyBUF_FORMAT and self.layout.dtype == 0 and self.layout.itemsize > 1:
+            self.record_format = b"%dx" % self.layout.itemsize
+            buffer.format = self.record_format
+        elif flags & PyBUF_FORMAT:
+            buffer.format = <char *><const char *>FORMATS[self.layout.dtype]
         buffer.shape = <Py_ssize_t *>self.layout.shape
         buffer.strides = <Py_ssize_t *>self.layout.strides
         buffer.suboffsets = NULL

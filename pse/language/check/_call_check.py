@@ -22,6 +22,7 @@ from pse.language.syntax._words import BUILTINS
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC, fits
 from pse.language.types._expressions import Expression, Name, names_in, read_position, render_expression
+from pse.language.types._records import difference, record_of
 from pse.language.types._shape_unification import Matcher
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
@@ -226,6 +227,8 @@ class CallCheck(CallContext):
         want = parameter.type.element or self.element
         assert want is not None, "a first `T` takes every element type"
         message = f"{self.named(parameter)} is of type {want.label}, but {have.label} is given"
+        if other := difference(want, have):
+            message = f"{self.named(parameter)} is another record `{want.label}` than what is given: {other}"
         convertible = parameter.type.scalar and want in NUMERIC and have in NUMERIC and want.label in BUILTINS
         help = (
             f"convert it:  {want.label}({text_of(value)})" if convertible else _other_element(parameter, want)
@@ -430,6 +433,8 @@ def _other_element(parameter: Parameter, want: Element) -> str:
     """Say how an input gets the element type that its directive declares."""
     if parameter.type.scalar:
         return f"give a value of type {want.label}"
+    if record_of(want) is not None:
+        return f"give an array of the record {want.label}: name, fields and their order must be the same"
     return f"give a tag of type {want.label}, or declare the parameter as `T`, which takes every element type"
 
 

@@ -40,7 +40,9 @@ from pse.language.check._scope import (
     Globals,
     ModuleEntity,
     PartitionEntity,
+    RecordEntity,
     SegmentEntity,
+    kind_of,
 )
 from pse.language.check._statements import renumbered, statements
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors, in_order, warning_at
@@ -262,16 +264,23 @@ def _unused(context: Context, declarations: Declarations, body: tuple[Statement,
             message = f"parameter `{parameter.name}` is never used"
             found.append(warning_at("W0203", message, parameter.span, help="remove it"))
     for entity in context.globals.names.values():
-        if entity.span in used or entity.span in imported:
-            continue
-        if isinstance(entity, PartitionEntity) or _is_own_segment(entity, context):
-            what = "segment" if isinstance(entity, SegmentEntity) else "partition"
-            help = "call it, or remove it"
-            if what == "partition":
-                help = f"write `@ block(0) over {entity.name}` or `PARALLEL over {entity.name}`, or remove it"
-            message = f"{what} `{entity.name}` is never used"
-            found.append(warning_at("W0204", message, entity.span, help=help))
+        if entity.span not in used and entity.span not in imported:
+            found += _unused_name(context, entity)
     return found + thread_warnings(context, declarations.options)
+
+
+def _unused_name(context: Context, entity: Entity) -> list[Diagnostic]:
+    """Warn about a partition, a segment or a record of the file that nothing uses."""
+    if isinstance(entity, PartitionEntity):
+        help = f"write `@ block(0) over {entity.name}` or `PARALLEL over {entity.name}`, or remove it"
+    elif _is_own_segment(entity, context):
+        help = "call it, or remove it"
+    elif isinstance(entity, RecordEntity):
+        help = f"write for example:  var {entity.name}[8] x   or remove it"
+    else:
+        return []
+    what = kind_of(entity).split()[1]
+    return [warning_at("W0204", f"{what} `{entity.name}` is never used", entity.span, help=help)]
 
 
 def _is_own_segment(entity: Entity, context: Context) -> TypeGuard[SegmentEntity]:

@@ -23,10 +23,11 @@ from pse.language.check._scope import (
     ModuleEntity,
     ParameterEntity,
     PartitionEntity,
+    RecordEntity,
     SegmentEntity,
     kind_of,
 )
-from pse.language.check._type_resolution import element_of
+from pse.language.check._type_resolution import element_of, written_record
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -82,9 +83,8 @@ def _item(context: Context, item: sx.Item, declarations: Declarations, finder: M
         case sx.Segment():
             declarations.segments.append(item)
             _add(context, item.name, SegmentEntity(item.name.id, item, item.name.span, context.globals))
-        case sx.Bundle():
-            _add(context, item.name, BundleEntity(item.name.id, item, item.name.span, context.globals))
-            _check_members(context, item)
+        case sx.Bundle() | sx.Record():
+            _fields(context, item)
         case sx.ProgramBody():
             declarations.programs.append(item)
         case sx.Param():
@@ -97,6 +97,16 @@ def _item(context: Context, item: sx.Item, declarations: Declarations, finder: M
             _options(context, item, declarations, finder)
         case _:
             pass  # The version, which the parser has checked.
+
+
+def _fields(context: Context, item: sx.Bundle | sx.Record) -> None:
+    """Declare what has members: a bundle or a record type."""
+    name = item.name
+    if isinstance(item, sx.Bundle):
+        _add(context, name, BundleEntity(name.id, item, name.span, context.globals))
+        _check_members(context, item)
+    else:
+        _add(context, name, RecordEntity(name.id, written_record(item, context.report), name.span))
 
 
 def _add(context: Context, name: sx.Identifier, entity: Entity) -> None:
@@ -208,7 +218,7 @@ def _check_members(context: Context, item: sx.Bundle) -> None:
         context.report(error_at("E0305", message, item.span, help=help))
 
 
-Given = SegmentEntity | ParameterEntity | PartitionEntity | BundleEntity
+Given = SegmentEntity | ParameterEntity | PartitionEntity | BundleEntity | RecordEntity
 """What a file gives to those that import it."""
 
 
@@ -276,6 +286,10 @@ def _imported_name(
     modules: dict[str, ModuleEntity] | None,
 ) -> None:
     local = name.alias or name.name
+    record = next((r for r in file.records if r.label == name.name.id), None) if file is not None else None
+    if record is not None:
+        _add(context, local, RecordEntity(local.id, record, local.span))
+        return
     found = modules.get(name.name.id) if modules is not None else None
     reference = found.reference if found is not None else None
     if file is not None and reference is None and not has_errors(file.diagnostics):

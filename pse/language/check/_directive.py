@@ -7,18 +7,20 @@ reads its directive; it never builds, imports or executes it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from pse.errors import EvaluationError
-from pse.language.check._type_resolution import Report, distribution_of, element_of
+from pse.language.check._type_resolution import Report, distribution_of, element_of, written_record
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.syntax._kept_trees import directive_tree
+from pse.language.syntax._kept_trees import directive_tree, program_tree
 from pse.language.syntax._words import RESERVED
 from pse.language.types._elements import fits, literal_element
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names_in, walk
+from pse.language.types._records import record_of
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
 from pse.records import dataclass
 
@@ -30,7 +32,41 @@ ANY_ELEMENT = "T"
 _ANYWHERE = Distribution(Pattern.ANY)
 
 
-def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]:
+def parse_record(text: str, span: Span) -> Element | tuple[Diagnostic, ...]:
+    """Read a record directive.
+
+    Parameters
+    ----------
+    text : str
+        What stands after ``coven record``: ``Body { f64 x, y   i32 kind }``.
+    span : Span
+        Where the text stands.
+
+    Returns
+    -------
+    Element or tuple of Diagnostic
+        The record type; or everything that is wrong.
+
+    Examples
+    --------
+    >>> parse_record("Body { f64 x  i32 kind }", Span("m.c", 1, 18, 1, 42)).label
+    'Body'
+    """
+    # A program of one item, as far down and to the right as in its file: so places are those of the file.
+    ahead = "\n" * (span.line - 1) + "coven 1".ljust(span.column - 1 - len("record "))
+    tree, mistakes = program_tree(f"{ahead}record {text}", span.path)
+    items = [item for item in tree.items if isinstance(item, sx.Record)] if tree is not None else []
+    if mistakes or len(items) != 1:
+        message = "record directive: a name and fields in braces are expected"
+        help = "for example:  coven record Body { f64 x, y   i32 kind }"
+        return mistakes or (error_at("E0510", message, span, help=help),)
+    found: list[Diagnostic] = []
+    return written_record(items[0], found.append) or tuple(found)
+
+
+def parse_directive(
+    text: str, span: Span, records: Mapping[str, Element | None] | None = None
+) -> Signature | tuple[Diagnostic, ...]:
     """Read a module directive.
 
     Parameters
@@ -39,6 +75,8 @@ def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]
         What stands after ``coven module``: ``step(in f64 u[nx+2, ny+2], out f64 residual)``.
     span : Span
         Where the text stands; its line and column place diagnostics.
+    records : mapping, optional
+        The record types of the file, by name.
 
     Returns
     -------
@@ -55,7 +93,7 @@ def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]
     if isinstance(tree, Diagnostic):
         return (tree,)
     found: list[Diagnostic] = []
-    parameters = [_parameter(node, found.append) for node in tree.parameters]
+    parameters = [_parameter(node, found.append, records or {}) for node in tree.parameters]
     _check_names(tree, found.append)
     _check_words(tree, found.append)
     _check_negative(tree, found.append)
@@ -65,9 +103,12 @@ def parse_directive(text: str, span: Span) -> Signature | tuple[Diagnostic, ...]
     return Signature(tree.name.id, tuple(parameters), _dimensions(parameters), tree.collective, span)
 
 
-def _parameter(node: sx.DirectiveParameter, report: Report) -> Parameter:
+def _parameter(
+    node: sx.DirectiveParameter, report: Report, records: Mapping[str, Element | None]
+) -> Parameter:
     direction = Direction(node.direction)
-    element = None if node.type.element.id == ANY_ELEMENT else element_of(node.type.element, report)
+    any_element = node.type.element.id == ANY_ELEMENT
+    element = None if any_element else element_of(node.type.element, report, records=records)
     shape = node.type.shape if node.type.shape is None else (node.type.shape or None)
     type = Type(element, () if node.type.shape is None else shape, _distribution(node, report))
     _check_element(node, type, direction, report)
@@ -88,6 +129,11 @@ def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:
 
 
 def _check_element(node: sx.DirectiveParameter, type: Type, direction: Direction, report: Report) -> None:
+    if record_of(type.element) is not None and type.scalar:
+        name = node.type.element.id
+        message = f"`{name}` is a record: records are the elements of arrays"
+        help = f"for one of them, write:  {direction.value} {name} {node.name.id}[1]"
+        report(error_at("E0511", message, node.span, help=help))
     special = type.element in (Element.STRING, Element.COMM)
     if special and not (type.scalar and direction is Direction.IN):
         message = f"`{node.type.element.id}` can only be a scalar `in` parameter"
@@ -228,6 +274,8 @@ class ModuleFile:
         What is wrong with its directives.
     names : frozenset of str or None
         What a Python file defines at its top level; None where that is unknown.
+    records : tuple of Element
+        The record types that its directives declare.
 
     Examples
     --------
@@ -243,6 +291,7 @@ class ModuleFile:
     signatures: tuple[Signature, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
     names: frozenset[str] | None = None
+    records: tuple[Element, ...] = ()
 
 
 class ModuleFinder(Protocol):

@@ -6,7 +6,7 @@ input is named once at the call.  Everything else inside has names of its own (`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pse.language.check._call_check import named_tag
@@ -23,7 +23,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Name
-from pse.language.types._types import Direction, Type
+from pse.language.types._types import Direction, Element, Type
 from pse.text import count_text
 
 Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]
@@ -154,14 +154,15 @@ def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:
 
 def _help(context: Context, segment: sx.Segment, node: sx.Call) -> str:
     """Say how to write the call of a segment."""
-    slots = [slot_of(f.name.id, _outline(f.type)) for f in segment.inputs]
+    records = context.globals.records()
+    slots = [slot_of(f.name.id, _outline(f.type, records)) for f in segment.inputs]
     return call_help(context, node, slots, [f.name.id for f in segment.outputs])
 
 
-def _outline(node: sx.TypeNode) -> Type:
+def _outline(node: sx.TypeNode, records: Mapping[str, Element | None]) -> Type:
     """Give the type of an input as far as its declaration alone tells."""
     shape = () if node.shape is None else (node.shape or None)
-    return Type(ELEMENTS.get(node.element.id), shape)
+    return Type({**ELEMENTS, **records}.get(node.element.id), shape)
 
 
 def _distinct(context: Context, node: sx.Call) -> bool:

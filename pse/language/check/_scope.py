@@ -87,6 +87,15 @@ class BundleEntity:
 
 
 @dataclass
+class RecordEntity:
+    """A record type; `element` is None if it is wrong (which was reported)."""
+
+    name: str
+    element: Element | None
+    span: Span
+
+
+@dataclass
 class BundledTags:
     """What a name stands for that is declared with the type of a bundle: a tag for each of its members."""
 
@@ -124,6 +133,7 @@ Entity = (
     | AliasEntity
     | SegmentEntity
     | BundleEntity
+    | RecordEntity
     | BundledTags
     | TagEntity
 )
@@ -138,6 +148,7 @@ def kind_of(entity: Entity) -> str:
         AliasEntity: "an import",
         SegmentEntity: "a segment",
         BundleEntity: "a bundle",
+        RecordEntity: "a record type",
         BundledTags: "a bundle of tags",
     }
     if isinstance(entity, TagEntity):
@@ -202,6 +213,11 @@ class Globals:
         """Give the partitions that the file has; without one it has those of the program."""
         own = [entity for entity in self.names.values() if isinstance(entity, PartitionEntity)]
         return own or (self.importer.partitions() if self.importer is not None else [])
+
+    def records(self) -> dict[str, Element | None]:
+        """Give the record types that the file declares or imports."""
+        records = (entity for entity in self.names.values() if isinstance(entity, RecordEntity))
+        return {entity.name: entity.element for entity in records}
 
     def callables(self) -> Iterator[str]:
         """Give every name that a call could mean."""

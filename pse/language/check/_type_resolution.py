@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from pse._abi.elements import C_TYPES
@@ -18,6 +18,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression, Number
+from pse.language.types._records import FIELD_BYTES, record_of, record_type
 from pse.language.types._types import Distribution, Element, Pattern, Type, halo_of
 from pse.text import did_you_mean
 
@@ -31,12 +32,20 @@ _FOREIGN |= {element.value: element.label for element in Element}
 PATTERNS = {pattern.value: pattern for pattern in Pattern if pattern not in (Pattern.USER, Pattern.ANY)}
 
 
-def element_of(name: sx.Identifier, report: Report, never: Collection[Element] = ()) -> Element | None:
+def element_of(
+    name: sx.Identifier,
+    report: Report,
+    never: Collection[Element] = (),
+    records: Mapping[str, Element | None] | None = None,
+) -> Element | None:
     """Look up an element type; an unknown one is reported, and the help names those that can be here."""
+    records = records or {}
+    if name.id in records:
+        return records[name.id]
     if name.id not in ELEMENTS:
         from pse.language.syntax._foreign_names import FOREIGN_TYPES  # Ranks have no use for them.
 
-        types = [label for label, element in ELEMENTS.items() if element not in never]
+        types = [label for label, element in ELEMENTS.items() if element not in never] + list(records)
         meant = (FOREIGN_TYPES | _FOREIGN).get(name.id, name.id)
         help = did_you_mean(meant, types) or f"types are {', '.join(types)}"
         report(error_at("E0305", f"unknown type `{name.id}`", name.span, help=help))
@@ -228,9 +237,45 @@ def _user_pattern(context: Context, pattern: sx.Dotted) -> str | None:
     return patterns.get(pattern.text)
 
 
+def written_record(node: sx.Record, report: Report) -> Element | None:
+    """Read a record type; everything wrong is reported and gives None."""
+    found: list[Diagnostic] = []
+    if not node.members:
+        help = f"for example:  record {node.name.id} {{ f64 x, y   i32 kind }}"
+        found.append(error_at("E0305", f"record `{node.name.id}` has no fields", node.span, help=help))
+    fields: dict[str, Element] = {}
+    for member in node.members:
+        element = _field_type(node, member, found.append)
+        if member.name.id in fields:
+            message = f"record `{node.name.id}` has two fields `{member.name.id}`"
+            found.append(error_at("E0203", message, member.name.span, help="give each a name of its own"))
+        elif element is not None:
+            fields[member.name.id] = element
+    for diagnostic in found:
+        report(diagnostic)
+    return None if found else record_type(node.name.id, tuple(fields.items()))
+
+
+def _field_type(node: sx.Record, member: sx.Field, report: Report) -> Element | None:
+    """Read the type of a record's field: a scalar that has a size."""
+    never = tuple(element for element in Element if element not in FIELD_BYTES)
+    element = element_of(member.type.element, report, never)
+    if member.type.shape is not None or member.type.distribution is not None or element in never:
+        message = f"field `{member.name.id}` of record `{node.name.id}` must be a number or bool"
+        help = f"name its parts one by one:  {member.type.element.id} {member.name.id}0, {member.name.id}1"
+        if element in never:
+            help = f"fields are of the types {', '.join(known.label for known in FIELD_BYTES)}"
+        report(error_at("E0305", message, member.type.span, help=help))
+        return None
+    return element
+
+
 def written_type(context: Context, node: sx.TypeNode) -> Type | None:
     """Read a written type; everything wrong is reported and gives None."""
-    element = element_of(node.element, context.report, never=(Element.COMM,))
+    records = context.globals.records()
+    if node.element.id in records:
+        context.globals.used.add(context.globals.names[node.element.id].span)
+    element = element_of(node.element, context.report, never=(Element.COMM,), records=records)
     if node.shape == ():
         message = "`[...]` is allowed only in module directives: a tag needs a shape"
         context.report(error_at("E0306", message, node.span, help="for example: f64[N, M]"))
@@ -257,6 +302,11 @@ def written_type(context: Context, node: sx.TypeNode) -> Type | None:
 
 def _sensible(context: Context, node: sx.TypeNode, type: Type) -> Type | None:
     """Refuse element types that no tag of this kind can have."""
+    if record_of(type.element) is not None and type.scalar:
+        message = f"`{node.element.id}` is a record: records are the elements of arrays"
+        help = f"for one of them, write:  {node.element.id}[1]"
+        context.report(error_at("E0305", message, node.element.span, help=help))
+        return None
     if type.element is Element.COMM or (type.element in (Element.STRING, Element.OBJECT) and not type.scalar):
         what = "a tag" if type.element is Element.COMM else "an array"
         message = f"{what} cannot be of type `{node.element.id}`"

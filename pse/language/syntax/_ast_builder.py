@@ -165,8 +165,10 @@ class TreeBuilder(Transformer[Token, Any]):
         return Part("value", (value, word), _span(children))
 
     def bundle(self, children: list[Any]) -> sx.Bundle:
-        members = (member for child in children[2:] if isinstance(child, Part) for member in child.value)
-        return sx.Bundle(children[1], tuple(members), _span(children))
+        return sx.Bundle(children[1], _members(children), _span(children))
+
+    def record(self, children: list[Any]) -> sx.Record:
+        return sx.Record(children[1], _members(children), _span(children))
 
     def members(self, children: list[Any]) -> Part:
         type, *names = _nodes(children)
@@ -318,6 +320,11 @@ class TreeBuilder(Transformer[Token, Any]):
         if callee.text in BUILTINS and all(a.name is None and not a.inout for a in arguments):
             return ex.Apply(callee.text, tuple(argument.value for argument in arguments), _span(children))
         return sx.CallExpression(callee, arguments, _span(children))
+
+
+def _members(children: list[Any]) -> tuple[sx.Field, ...]:
+    """Give the members of a bundle or record."""
+    return tuple(member for child in children[2:] if isinstance(child, Part) for member in child.value)
 
 
 def _joined(dotted: sx.Dotted) -> sx.Identifier:

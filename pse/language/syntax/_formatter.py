@@ -92,7 +92,7 @@ def _starts(tree: sx.Program) -> set[Place]:
                 begun = items
             case sx.Options(entries, _):
                 begun = entries
-            case sx.Bundle(_, members, _):
+            case sx.Bundle(_, members, _) | sx.Record(_, members, _):
                 begun = members
             case sx.Block(statements, span) if not (statements and statements[0].span == span):
                 begun = statements

@@ -91,16 +91,17 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
 def _promote(tokens: list[Token], keywords: set[str]) -> None:
     """Turn names into keywords.
 
-    `reduce(` is a name, so that it can be answered like any other call; `threads` and `bundle` are keywords
-    only where another name follows outside of all braces, `step` only behind the bounds of a loop, `inout`
-    only before the name of an input; the type of an output is one only before its name or its shape.
+    `reduce(` is a name, so that it can be answered like any other call; `threads`, `bundle` and `record`
+    are keywords only where another name follows outside of all braces, `step` only behind the bounds of a
+    loop, `inout` only before the name of an input; the type of an output only before its name or its shape.
     """
     following = [*tokens[1:], Token("$END", "")]
+    types = _TYPES | _records(tokens, following)
     depth, before, heads, parentheses = 0, following[-1], False, 0
     for token, after in zip(tokens, following, strict=bool(tokens)):
         depth += (token.type == "LBRACE") - (token.type == "RBRACE")
         parentheses += (token.type in _INNER) - (token.type in ("RPAR", "RSQB"))
-        if token in _TYPES and after.type in ("NAME", "LSQB") and not parentheses:
+        if token in types and after.type in ("NAME", "LSQB") and not parentheses:
             token.type = "TYPE" if before.type in ("ARROW", "COMMA") else token.type
         if token == "inout" and after.type == "NAME" and before.type in ("LPAR", "COMMA", "EQUAL"):
             token.type = "INOUT"
@@ -111,9 +112,23 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
         if token.type != "NAME":
             continue
         named = after.type == "NAME" and after not in keywords
-        item = token in ("threads", "bundle") and depth == 0 and named
+        item = token in ("threads", "bundle", "record") and depth == 0 and named
         if item or (token in keywords and not (token == "reduce" and after.type == "LPAR")):
             token.type = token.upper()
+
+
+def _records(tokens: list[Token], following: list[Token]) -> set[str]:
+    """Give the names that can be record types: declared in the file, or imported by name."""
+    found, listed, before = set(), False, ""
+    for token, after in zip(tokens, following, strict=bool(tokens)):
+        if token == "record" and after.type == "NAME":
+            found.add(str(after))
+        listed = (token.type == "STRING" and before == "import") or (listed and token.type != "RBRACE")
+        listed = listed and (token.type != "STRING" or after.type == "LBRACE")
+        if listed and token.type == "NAME" and after.type in ("COMMA", "RBRACE"):
+            found.add(str(token))
+        before = token
+    return found
 
 
 def token_span(token: Token, path: str) -> Span:

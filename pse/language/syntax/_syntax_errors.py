@@ -52,7 +52,8 @@ _SPELLING = {
     "SIZE": "a size",
 }
 _CLOSED_BY = {"LPAR": ("RPAR", "`)`"), "LSQB": ("RSQB", "`]`"), "LBRACE": ("RBRACE", "`}`")}
-ITEM_STARTS = {"COVEN", "IMPORT", "PARAM", "PARTITION", "THREADS", "OPTIONS", "BUNDLE", "SEGMENT", "PROGRAM"}
+_DECLARING = {"PARAM", "PARTITION", "THREADS", "OPTIONS", "BUNDLE", "RECORD", "SEGMENT"}
+ITEM_STARTS = {"COVEN", "IMPORT", "PROGRAM"} | _DECLARING
 """What begins an item of a file."""
 
 
@@ -275,18 +276,7 @@ def _expected(accepted: Collection[str]) -> str:
         if group <= left:
             words.append(text)
             left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "NOT", "FOR", "WHILE"}
-            left -= {
-                "IF",
-                "BREAK",
-                "VAR",
-                "COVEN",
-                "IMPORT",
-                "PARTITION",
-                "THREADS",
-                "OPTIONS",
-                "BUNDLE",
-                "SEGMENT",
-            }
+            left -= {"IF", "BREAK", "VAR", "COVEN", "IMPORT"} | _DECLARING - {"PARAM"}
     if left > BINARY_OPERATORS:
         words.append("an operator")
         left -= BINARY_OPERATORS | (_RARE if len(words) + len(left - BINARY_OPERATORS) > 4 else set())

@@ -275,7 +275,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Field:
-    """One input or output of a segment, or a member of a bundle."""
+    """One input or output of a segment, a member of a bundle, or a field of a record."""
 
     type: TypeNode
     name: Identifier
@@ -285,6 +285,15 @@ class Field:
 @dataclass(frozen=True)
 class Bundle:
     """`bundle Fluid { … }`; members that are written with one type have its node in common."""
+
+    name: Identifier
+    members: tuple[Field, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Record:
+    """`record Body { f64 x, y   i32 kind }`; a field is a scalar."""
 
     name: Identifier
     members: tuple[Field, ...]
@@ -311,7 +320,7 @@ class ProgramBody:
     span: Span
 
 
-Item = Version | Import | Param | PartitionNode | Threads | Options | Bundle | Segment | ProgramBody
+Item = Version | Import | Param | PartitionNode | Threads | Options | Bundle | Record | Segment | ProgramBody
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,12 @@ from ._expressions import (
     substitute as substitute,
 )
 from ._options import OPTIONS as OPTIONS, OptionKind as OptionKind, read_size as read_size
+from ._records import (
+    FIELD_BYTES as FIELD_BYTES,
+    Record as Record,
+    record_of as record_of,
+    record_type as record_type,
+)
 from ._types import (
     DIRECTIVE_MARKS as DIRECTIVE_MARKS,
     LANGUAGES as LANGUAGES,

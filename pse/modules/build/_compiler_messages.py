@@ -10,10 +10,11 @@ import math
 import re
 from collections.abc import Iterable
 
+from pse._abi.elements import C_TYPES
 from pse.language.types import Signature
 from pse.modules._errors import BuildError
 from pse.modules.build._build_rules import BuildRule, Source, Step
-from pse.modules.build._trampolines import Place
+from pse.modules.build._trampolines import Layout, Place
 from pse.modules.directives._interface import declared, passed_as
 from pse.records import dataclass
 
@@ -67,6 +68,8 @@ def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code:
             help="signal 9 often means that memory ran out: free some, and build again",
         )
     mismatches = [] if _own_errors(source, rule, output) else _mismatches(rule, output)
+    if layouts := [mismatch for mismatch in mismatches if mismatch.place.layout is not None]:
+        return _other_layout(source, layouts)
     if mismatches:
         text = "\n".join(_explain(source, group) for group in _grouped(mismatches))
         return BuildError(text, help="change the directive or the function so that they agree")
@@ -185,6 +188,37 @@ def _note(text: str) -> str:
         if re.match(r"expected |.*no known conversion|declared here", text) and "declared here" not in text
         else ""
     )
+
+
+def _other_layout(source: Source, mismatches: list[_Mismatch]) -> BuildError:
+    """Tell how a struct differs from the record of the directives, field by field."""
+    first = mismatches[0].place.layout
+    assert first is not None, "chosen by the caller"
+    record = first.record
+    told = [_told(m.place.layout, m.detail) for m in mismatches if m.place.layout is not None]
+    text = f"{source.shown}: the struct `{record.name}` has another layout than the record `{record.name}`"
+    if re.search(r"unknown type|not declared|undeclared|does not name", mismatches[0].detail[0]):
+        text = f"{source.shown}: there is no type `{record.name}` in this file"
+        told = []
+    fields = "  ".join(f"{C_TYPES[element]} {name};" for name, element in record.fields)
+    help = f"declare it so, or change the record:  typedef struct {{ {fields} }} {record.name};"
+    return BuildError("\n".join([text, *dict.fromkeys(filter(None, told))]), help=help)
+
+
+def _told(layout: Layout, detail: tuple[str, ...]) -> str:
+    """Say of one field, or of the whole, what the record says and what the struct says."""
+    name = f"field `{layout.field}`" if layout.field else "the whole"
+    if re.search(r"[Nn]o member|has no", detail[0]):
+        return f"  {name} is missing in the struct"
+    if layout.type:
+        return f"  {name} is `{layout.type}` in the record; in the struct: {detail[0]}"
+    sizes = {int(size) - 1 for text in detail for size in re.findall(r"\[(\d+)\]", text)} - {layout.offset}
+    found = next(iter(sizes), None)
+    if found is None:
+        return ""
+    if layout.field:
+        return f"  {name} begins at byte {layout.offset} in the record, at byte {found} in the struct"
+    return f"  {name} has {layout.offset} bytes in the record, {found} in the struct"
 
 
 def _grouped(mismatches: list[_Mismatch]) -> list[list[_Mismatch]]:

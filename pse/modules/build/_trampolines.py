@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from pse.language.types import Element, Parameter, Signature
-from pse.modules.directives._interface import by_value, passed_as, takes_communicator
+from pse.language.types import Element, Parameter, Record, Signature, record_of
+from pse.modules.directives._interface import by_value, host_type, passed_as, takes_communicator
 from pse.records import dataclass
 
 PREFIX: Final = "pse_call_"
@@ -24,13 +24,24 @@ EXCEPTION_CODE: Final = -(2**31)
 
 
 @dataclass(frozen=True)
+class Layout:
+    """What a line of a trampoline says of a struct: where a field is, its type, or the size of the whole."""
+
+    record: Record
+    field: str = ""
+    offset: int = 0
+    type: str = ""
+
+
+@dataclass(frozen=True)
 class Place:
-    """What a line of a trampoline is about: an argument (parameter or dimension name) or the call itself."""
+    """What a line of a trampoline is about: an argument (or dimension name), a struct, or the call itself."""
 
     signature: Signature
     parameter: Parameter | None = None
     dimension: str | None = None
     result: bool = False
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,10 @@ def write_c(signatures: Iterable[Signature], include: str, *, language: str, err
     for name in _STRICT:
         writer.add(f'#pragma GCC diagnostic error "-W{name}"')
     writer.add('#pragma GCC diagnostic ignored "-Wsign-conversion"')
+    if language != "fortran":
+        writer.add('#pragma GCC diagnostic ignored "-Wunused-variable"')
+        writer.add('#pragma GCC diagnostic ignored "-Winvalid-offsetof"')
+        _layouts(writer, signatures, language)
     if cpp:
         writer.add("static thread_local std::string pse_exception_text;")
         writer.add('extern "C" {')
@@ -102,6 +117,29 @@ def write_c(signatures: Iterable[Signature], include: str, *, language: str, err
     if cpp:
         writer.add("}")
     return writer.finish()
+
+
+def _layouts(writer: _Writer, signatures: Iterable[Signature], language: str) -> None:
+    """Have the compiler compare the structs of the source with the records of its directives.
+
+    Pointers to arrays of so many bytes differ in their types, which the compiler's message tells.
+    """
+    used = [(record_of(p.type.element), s) for s in signatures for p in s.parameters]
+    users = {record.name: (record, signature) for record, signature in reversed(used) if record is not None}
+    if users:
+        writer.add("#include <stddef.h>")
+    for record, signature in users.values():
+        name = record.name
+        for (field, element), offset in zip(record.fields, record.offsets, strict=True):
+            there = f"(char (*)[offsetof({name}, {field}) + 1])0"
+            place = Place(signature, layout=Layout(record, field, offset))
+            writer.add(f"static char (*pse_at_{name}_{field})[{offset + 1}] = {there};", place)
+            place = Place(signature, layout=Layout(record, field, type=host_type(element, language)))
+            spelled = host_type(element, language)
+            writer.add(f"static {spelled} *pse_of_{name}_{field} = &(({name} *)0)->{field};", place)
+        place = Place(signature, layout=Layout(record, offset=record.size))
+        sized = f"(char (*)[sizeof({name}) + 1])0"
+        writer.add(f"static char (*pse_size_{name})[{record.size + 1}] = {sized};", place)
 
 
 def _function_c(writer: _Writer, signature: Signature, language: str) -> None:

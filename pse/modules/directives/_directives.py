@@ -17,7 +17,7 @@ from pse.language.types import DIRECTIVE_MARKS
 from pse.records import dataclass
 from pse.text import nearest_word
 
-KINDS: Final = ("module", "link", "flags")
+KINDS: Final = ("module", "record", "link", "flags")
 
 _LIBRARY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 
@@ -167,9 +167,13 @@ _LOOKS_LIKE = {
     "flags": re.compile("-(?!l)"),
 }
 """Directives by how the text after their word begins."""
-_KNOWN = "a directive is one of: coven module NAME(…), coven link LIBRARY, coven flags FLAG …"
+_KNOWN = (
+    "a directive is one of: coven module NAME(…), coven record NAME { … }, coven link LIBRARY, "
+    "coven flags FLAG …"
+)
 _EXAMPLES = {
     "module": "for example: coven module step(in f64 u[n], out f64 v[n])",
+    "record": "for example: coven record Body { f64 x, y   i32 kind }",
     "link": "for example: coven link fftw3",
     "flags": "for example: coven flags -ffast-math",
 }

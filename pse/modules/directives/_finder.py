@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pse.errors import ModuleNotFound, UsageError, system_help
-from pse.language import parse_directive, read_program
+from pse.language import parse_directive, parse_record, read_program
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Diagnostic, Span, error_at
-from pse.language.types import DIRECTIVE_MARKS, LANGUAGES, Signature
+from pse.language.types import DIRECTIVE_MARKS, LANGUAGES, Element, Signature
 from pse.modules.directives import (
     _directives as directives,
     _interface as interface,
@@ -313,14 +313,18 @@ def examine_source(text: str, shown: str) -> ModuleFile:
         found = sorted([*found, *decorated], key=lambda directive: directive.span.line)
         problems += wrong
     declared = [directive for directive in found if directive.kind == "module" and directive.text.strip()]
-    signatures, wrong = _signatures(declared)
+    records, wrong = _records(found)
     problems += wrong
-    if not declared and not problems:
+    # Uses of a record that is wrong are no mistakes of their own.
+    signatures, wrong = _signatures(declared if None not in records.values() else [], records)
+    problems += wrong
+    if not declared and not records and not problems:
         problems += _nothing_declared(text, shown, language)
     signatures, wrong = _possible(signatures, text, language, outline)
     names = outline.names if outline else None
+    kept = tuple(record for record in records.values() if record is not None)
     return ModuleFile(
-        shown, os.path.abspath(shown), language, tuple(signatures), (*problems, *wrong), names=names
+        shown, os.path.abspath(shown), language, tuple(signatures), (*problems, *wrong), names, kept
     )
 
 
@@ -339,11 +343,33 @@ def _python(text: str, shown: str) -> tuple[PythonOutline | None, list[Diagnosti
     return outline, wrong
 
 
-def _signatures(declared: list[Directive]) -> tuple[list[Signature], list[Diagnostic]]:
+def _records(found: list[Directive]) -> tuple[dict[str, Element | None], list[Diagnostic]]:
+    """Read the record types of a file; one that is wrong is known as None."""
+    records: dict[str, Element | None] = {}
+    problems: list[Diagnostic] = []
+    for directive in found:
+        if directive.kind != "record" or not directive.text.strip():
+            continue
+        parsed = parse_record(directive.text, directive.span)
+        name = re.split(r"\W", directive.text.strip())[0]
+        if isinstance(parsed, tuple):
+            problems += parsed
+        elif name in records:
+            message = f"two directives for the record `{name}` in one file"
+            help = "remove one of the two, or give one of the records another name"
+            problems.append(error_at(_CODES["duplicate"], message, directive.span, help=help))
+            continue
+        records[name] = None if isinstance(parsed, tuple) else parsed
+    return records, problems
+
+
+def _signatures(
+    declared: list[Directive], records: Mapping[str, Element | None]
+) -> tuple[list[Signature], list[Diagnostic]]:
     signatures: dict[str, Signature] = {}
     problems: list[Diagnostic] = []
     for directive in declared:
-        parsed = parse_directive(directive.text, directive.span)
+        parsed = parse_directive(directive.text, directive.span, records)
         if not isinstance(parsed, Signature):
             problems += parsed
             continue

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pse._abi.elements import C_TYPES, CPP_TYPES, CYTHON_TYPES
-from pse.language.types import Direction, Element, Name, Parameter, Signature, render_expression
+from pse.language.types import Direction, Element, Name, Parameter, Signature, record_of, render_expression
 
 
 def host_type(element: Element, language: str) -> str:
     """Spell an element type in a host language (Fortran's trampoline is C)."""
+    if (record := record_of(element)) is not None:
+        return record.name
     if element is Element.COMM and language == "fortran":
         return "int"  # Fortran's handles are integers.
     return {"c++": CPP_TYPES, "cython": CYTHON_TYPES}.get(language, C_TYPES)[element]
@@ -73,6 +75,15 @@ def impossible(signature: Signature, language: str, *, arrays: bool) -> Iterator
     for parameter in signature.parameters:
         if not arrays:
             yield from _impossible_compiled(parameter)
+            yield from _impossible_record(parameter, language)
+
+
+def _impossible_record(parameter: Parameter, language: str) -> Iterator[tuple[Parameter, str, str]]:
+    """Refuse records where the layout of the host's struct could not be checked."""
+    record = record_of(parameter.type.element)
+    if record is not None and language in ("fortran", "cython"):
+        message = f"`{parameter.name}` is an array of records `{record.name}`: C, C++ and Python have these"
+        yield parameter, message, "write this module in one of them, or give it an array for each field"
 
 
 _TWO_AXES = (Name("m"), Name("n"))

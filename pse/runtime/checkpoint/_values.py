@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pse._abi.elements import ELEMENT_CODES
 from pse.language.check import For
 from pse.language.types import Element, Type
 from pse.program import ThreadKey
@@ -27,7 +26,7 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
 from pse.runtime.plan._shapes import Shapes, element_of
 from pse.runtime.plan._slots import HIDDEN
-from pse.runtime.plan._tables import itemsize
+from pse.runtime.plan._tables import element_code, itemsize
 
 if TYPE_CHECKING:
     from pse.runtime.checkpoint._manifest import Array
@@ -115,7 +114,7 @@ class Restoring:
             number: _Value = self.reader.read(member).item()
             return number
         element = Element.OBJECT if element_of(array) is Element.STRING else element_of(array)
-        buffer = sequencer.new_buffer(ELEMENT_CODES[element], itemsize(element), shape)
+        buffer = sequencer.new_buffer(element_code(element), itemsize(element), shape)
         self.reader.read_into(member, np.asarray(buffer))
         return buffer
 
@@ -125,7 +124,7 @@ class Restoring:
         if member_name(name, 0) not in self.reader:
             return None
         element, target = element_of(array), self._now.piece(array, partition)
-        buffer = sequencer.new_buffer(ELEMENT_CODES[element], itemsize(element), extents(target))
+        buffer = sequencer.new_buffer(element_code(element), itemsize(element), extents(target))
         pieces = ((index, self._then.piece(array, index)) for index in range(self.before.pieces(array)))
         sources = ((piece, self.reader.read(member_name(name, index))) for index, piece in pieces)
         put_together(np.asarray(buffer), target, sources)

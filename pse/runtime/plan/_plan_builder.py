@@ -22,14 +22,14 @@ from pse._abi.plan import (
     TermRow,
 )
 from pse.language.diagnostics import Span
-from pse.language.types import Expression, Number, evaluate, names_in
+from pse.language.types import Expression, Number, evaluate, names_in, record_of
 from pse.runtime.distribution._strided_copies import StridedCopy, strides
 from pse.runtime.plan._communicators import waits_for_turn
 from pse.runtime.plan._expression_lowering import ExpressionLowering
 from pse.runtime.plan._lowered import Argument, Assignment, Call, Drop, Exchange, Expect, Lowered, Part, Push
 from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._slots import Slots
-from pse.runtime.plan._tables import Tables, itemsize, padded
+from pse.runtime.plan._tables import Tables, element_code, itemsize, padded
 
 _ASSEMBLING = (CallKind.ASSEMBLE, CallKind.FILL)
 
@@ -149,10 +149,10 @@ class PlanBuilder:
         if argument.tag is not None:  # What an array is made from has the lower number.
             slot = self.slots.of(argument.tag, partition)
         element, block = argument.element, argument.block
-        known = element in ELEMENT_CODES
+        known = element in ELEMENT_CODES or record_of(element) is not None
         return ArgumentRow(
             argument.kind, slot, -1 if argument.value is None else self.folded(argument.value, partition),
-            ELEMENT_CODES[element] if known else 0, argument.ndim, itemsize(element) if known else 0,
+            element_code(element), argument.ndim, itemsize(element) if known else 0,
             padded(shape), block.parts, argument.checked, block.size, block.offset,
             argument.address if argument.text is None else self.tables.text(argument.text),
         )  # fmt: skip
@@ -164,7 +164,7 @@ class PlanBuilder:
         size = itemsize(part.element)
         moves = self.tables.extend(MoveRow, [_move(copy, size) for copy in part.copies])
         layout = LayoutRow(
-            ELEMENT_CODES[part.element], len(part.shape), 0, size,
+            element_code(part.element), len(part.shape), 0, size,
             padded(part.shape), padded(strides(part.shape, size)),
         )  # fmt: skip
         return PartRow(*moves, size * sum(copy.elements for copy in part.copies), layout)

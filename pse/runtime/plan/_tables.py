@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pse._abi.elements import MAX_DIMS, Element
+from pse._abi.elements import ELEMENT_CODES, MAX_DIMS, Element
 from pse._abi.plan import DTYPES, PLAN_DTYPE, TABLES, Row
 from pse.runtime._sequencer import Plan
 from pse.text import text_bytes
@@ -97,6 +97,11 @@ def _array(rows: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def padded(values: Sequence[int]) -> tuple[int, ...]:
     """Fill up one number per axis to the largest number of axes."""
     return (*values, *(0,) * (MAX_DIMS - len(values)))
+
+
+def element_code(element: Element) -> int:
+    """The element's number in C; the engine takes records for so many bytes."""
+    return ELEMENT_CODES.get(element, 0)
 
 
 def itemsize(element: Element) -> int:

@@ -18,7 +18,7 @@ from pse._abi.messaging import FaultKind
 from pse._abi.plan import ArgumentKind
 from pse.errors import RunError
 from pse.language.check import Argument, CallSite, Output
-from pse.language.types import Direction, Element, Parameter, Text, evaluate
+from pse.language.types import Direction, Element, Parameter, Text, evaluate, record_of
 from pse.modules import LoadedModule, ModuleError
 from pse.modules.load import BegunCall, as_module_error, begin_call, resume_call
 from pse.modules.messaging import Request, enter_call, leave_call, wait_for
@@ -163,7 +163,11 @@ class PythonCalls:
             else self._input(p, row, bound[row - first][1][1], held)
             for p, row in inputs
         ]
-        made = {p.name: self._made(row - first, held) for p, row in outputs if not p.type.scalar}
+        made = {
+            p.name: _array(self._made(row - first, held), given.type.element)
+            for row, (p, given) in bound
+            if isinstance(given, Output) and not p.type.scalar
+        }
         if site.module.language == "std" and module.name == "report":
             self._report(*values)
             begun = BegunCall(module, None, {}, None, {})
@@ -228,7 +232,7 @@ class PythonCalls:
         if isinstance(given, Argument) and self._holds_object(given):
             return objects.from_bytes(memoryview(buffer))
         held.append(buffer)
-        return np.asarray(buffer)
+        return _array(buffer, self._element(parameter, given))
 
     def _element(self, parameter: Parameter, given: Argument | Output | None) -> Element | None:
         """What a scalar parameter takes: what the directive says, or what is given where it says `T`."""
@@ -250,11 +254,11 @@ class PythonCalls:
         assert value is not None
         return value.value if isinstance(value, Text) else str(evaluate(value, self.job.environment))
 
-    def _made(self, place: int, held: list[Buffer]) -> np.ndarray[Any, Any]:
+    def _made(self, place: int, held: list[Buffer]) -> Buffer:
         buffer = self.sequencer.made(place)
         assert buffer is not None
         held.append(buffer)
-        return np.asarray(buffer)
+        return buffer
 
     def _store_updates(self, inputs: Sequence[tuple[Parameter, int]], values: Sequence[Any]) -> None:
         for (_, row), value in zip(inputs, values, strict=True):
@@ -276,6 +280,12 @@ def _requests(module: LoadedModule, yielded: Any, posted: list[Request]) -> Requ
         "pse.partition, a list of them, or nothing (for all that it posted)",
         help="yield what send, receive or a collective of pse.partition gave",
     )
+
+
+def _array(buffer: Buffer, element: Element | None) -> np.ndarray[Any, Any]:
+    """Make an array on a buffer, whose records the engine takes for bytes."""
+    array, record = np.asarray(buffer), record_of(element)
+    return array if record is None else array.view(np.dtype(record.value))
 
 
 def _typed(value: complex, element: Element | None) -> Any:
