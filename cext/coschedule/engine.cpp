@@ -345,8 +345,7 @@ uint32_t Engine::send(const void *data, uint64_t bytes, int32_t dest, int32_t ta
     one.sent = (unbuffered_.empty() || !bytes) && take_buffer(one) && is_early;
     // Who sends a small message goes on at once, and does not run a slice because it blocks.
     posted(index, blocking && !one.reads_payload, !one.reads_payload);
-    if (is_early && !one.reads_payload && bytes <= PSE_BCS_EAGER &&
-        segment_->is_here(static_cast<uint32_t>(dest)))
+    if (is_early && !one.reads_payload && bytes <= PSE_BCS_EAGER)
         unbuffered_.emplace_back(index, one.sequence);
     segment_->rank(me_).unbuffered = static_cast<uint32_t>(unbuffered_.size());
     return index;

@@ -148,6 +148,7 @@ struct Fetch {
     std::atomic<uint32_t> state; // Futex.
     uint32_t owner;
     uint64_t address, into, bytes;
+    uint32_t source; // The send whose data it is; none: a collective operation's.
 };
 constexpr uint32_t fetches = 2; // Of each rank: its own thread's and its helper's.
 

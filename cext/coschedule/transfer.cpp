@@ -42,7 +42,8 @@ void Reduction::combine(const void *from, void *into, uint64_t bytes) const
 }
 
 // The leader's thread for other nodes fetches it, and writes it into this rank's memory.
-void Transfer::read_elsewhere(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const
+void Transfer::read_elsewhere(uint32_t rank, uint32_t source, uint64_t address, void *into,
+                              uint64_t bytes) const
 {
     uint32_t index = me_ * fetches, expected = Fetch::free;
     while (!s_.fetch(index).state.compare_exchange_strong(expected, Fetch::claimed)) {
@@ -51,6 +52,7 @@ void Transfer::read_elsewhere(uint32_t rank, uint64_t address, void *into, uint6
     }
     Fetch &fetch = s_.fetch(index);
     fetch.owner = rank;
+    fetch.source = source;
     fetch.address = address;
     fetch.into = reinterpret_cast<uint64_t>(into);
     fetch.bytes = bytes;
@@ -67,7 +69,7 @@ void Transfer::read_elsewhere(uint32_t rank, uint64_t address, void *into, uint6
 void Transfer::read_memory(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const
 {
     if (!s_.is_here(rank))
-        return bytes ? read_elsewhere(rank, address, into, bytes) : void();
+        return bytes ? read_elsewhere(rank, none, address, into, bytes) : void();
     if (rank == me_) {
         std::memmove(into, at(address), bytes);
         return;
@@ -94,7 +96,12 @@ void Transfer::read(const Descriptor &source, uint64_t offset, void *into, uint6
 
 void Transfer::fetch(const Descriptor &receive, uint64_t bytes) const
 {
-    read(s_.descriptor(receive.match), receive.moved, at(receive.address + receive.moved), bytes);
+    const Descriptor &send = s_.descriptor(receive.match);
+    void *into = at(receive.address + receive.moved);
+    if (s_.is_here(send.owner) || send.reads_payload || !bytes)
+        read(send, receive.moved, into, bytes);
+    else
+        read_elsewhere(send.owner, receive.match, send.address + receive.moved, into, bytes);
 }
 
 const Descriptor &Transfer::part_of(const Descriptor &mine, uint32_t rank) const

@@ -62,7 +62,7 @@ class Transfer
 
   private:
     void read(const Descriptor &source, uint64_t offset, void *into, uint64_t bytes) const;
-    void read_elsewhere(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const;
+    void read_elsewhere(uint32_t rank, uint32_t source, uint64_t address, void *into, uint64_t bytes) const;
     void read_memory(uint32_t rank, uint64_t address, void *into, uint64_t bytes) const;
     const Descriptor &part_of(const Descriptor &mine, uint32_t rank) const;
     Piece piece_of(const Descriptor &source, uint32_t rank) const;

@@ -59,6 +59,12 @@ def test_random_programs_have_the_same_schedule_each_time(mpiexec, mode, program
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
+@pytest.mark.parametrize("buffers", ["0", "4"])
+def test_senders_that_wait_for_buffers_have_the_same_schedule_each_time(mpiexec, buffers):
+    ended = mpiexec(4, PROGRAMS / "few_buffers.py", "2", buffers, env=TWO_NODES, timeout=120)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+
+
 @pytest.mark.parametrize("mode", ["early", "strict"])
 def test_programs_with_more_operations_than_buffers_end(mpiexec, mode):
     ended = mpiexec(3, PROGRAMS / "pending.py", "bcs", "8", "400", mode, env=TWO_NODES, timeout=120)

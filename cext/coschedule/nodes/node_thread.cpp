@@ -335,7 +335,7 @@ void NodeThread::ask()
             continue;
         fetch.state.store(Fetch::sent);
         link_.post(s_.rank(fetch.owner).node, request,
-                   bytes_of(Request{index, fetch.owner, fetch.address, fetch.bytes, 0}));
+                   bytes_of(Request{index, fetch.owner, fetch.source, 0, fetch.address, fetch.bytes, 0}));
     }
 }
 
@@ -353,13 +353,27 @@ bool NodeThread::serve()
     return more;
 }
 
+// A small message may get a buffer at any time, and then its sender goes on, and changes its memory.
+bool NodeThread::read_rank(const Request &wanted, void *into, size_t bytes)
+{
+    const Rank &owner = s_.rank(wanted.owner);
+    uint64_t address = wanted.address + wanted.done;
+    if (wanted.source == none || s_.descriptor(wanted.source).bytes > PSE_BCS_EAGER)
+        return copy(false, owner, address, into, bytes);
+    Guard guard(lock_);
+    const Descriptor &send = s_.descriptor(wanted.source);
+    if (!send.reads_payload)
+        return copy(false, owner, address, into, bytes);
+    std::memcpy(into, s_.payload(send) + (address - send.address), bytes);
+    return true;
+}
+
 void NodeThread::serve_piece(uint32_t node, Request &wanted)
 {
     size_t bytes = std::min<uint64_t>(piece_bytes, wanted.bytes - wanted.done);
     std::string answer = bytes_of(wanted);
     answer.resize(sizeof wanted + bytes);
-    if (!copy(false, s_.rank(wanted.owner), wanted.address + wanted.done, answer.data() + sizeof wanted,
-              bytes)) {
+    if (!read_rank(wanted, answer.data() + sizeof wanted, bytes)) {
         Guard guard(lock_);
         wanted.done = wanted.bytes;
         return protocol_.fail(PSE_BCS_FAILURE_DEAD, wanted.owner, none);

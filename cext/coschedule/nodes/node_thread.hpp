@@ -42,7 +42,7 @@ class NodeThread final : private Link::Receiver
         view
     };
     struct Request {
-        uint32_t fetch, owner;
+        uint32_t fetch, owner, source, reserved;
         uint64_t address, bytes, done;
     };
     struct Failure {
@@ -91,6 +91,7 @@ class NodeThread final : private Link::Receiver
     void say_farewell();
     void ask();
     bool serve();
+    bool read_rank(const Request &wanted, void *into, size_t bytes);
     void serve_piece(uint32_t node, Request &wanted);
     void place(const std::string &bytes);
     void look_around();
