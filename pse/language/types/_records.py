@@ -61,7 +61,7 @@ class Record:
         return _rounded(end, max(_alignment(element) for _, element in self.fields))
 
     @property
-    def value(self) -> dict[str, Any]:
+    def value(self) -> Any:
         """What `numpy.dtype` makes of it."""
         names, elements = zip(*self.fields, strict=True)
         formats = [element.value for element in elements]
