@@ -32,7 +32,7 @@ def open_desk(browser, tmp_path) -> Iterator[Callable[..., Page]]:
             folder = tmp_path / "work"
             shutil.copytree(PROGRAMS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
             for name, text in files.items():
-                (folder / f"{name}.coven").write_text(text)
+                (folder / (name if "." in name else f"{name}.coven")).write_text(text)
             browser.set_window_size(*size)
             return Page(browser, stack.enter_context(serving(folder / program)), folder)
 
@@ -171,6 +171,55 @@ def test_the_time_line_of_a_run_and_the_graph_select_the_same_call(open_desk, br
     asked = "return document.querySelector('pse-timeline').seen.address"
     page.wait(lambda: "step" in page.script(asked))
     assert complaints(page) == []
+
+
+LAB = """coven 1
+import "lab.py" { sample, store }
+param i64 count = 12
+program lab {
+  var f64 last = 0.0
+  for k in 0 .. count {
+    thread_A sample(k) -> x    // from the instrument
+    thread_A store(x) -> last  // to the archive
+  }
+  thread_A print(last)
+}
+"""
+INSTRUMENTS = """import time
+
+
+#@ coven module sample(in i64 k, out f64 x[4])
+def sample(k, x):
+    time.sleep(0.05)
+    x[...] = k
+
+
+#@ coven module store(in f64 x[4], out f64 sum)
+def store(x):
+    time.sleep(0.05)
+    return float(x.sum())
+"""
+
+
+def test_a_proposal_of_the_advisor_is_taken_into_the_text_and_run(open_desk):
+    page = open_desk("lab.coven", lab=LAB, **{"lab.py": INSTRUMENTS})
+    page.wait(lambda: page.calls())
+    page.command("Show or hide the run")
+    trace = page.one("#run-form input[name='trace']")
+    if not trace.is_selected():
+        trace.click()
+    page.click("Run")
+    page.wait(lambda: page.one("[data-state]").get_attribute("data-state") == "done")
+    page.command("Show the list of runs")
+    page.click("Advice")
+    diff = page.one(".runs pre.diff").text.splitlines()
+    (added,) = [line[1:] for line in diff if line.startswith("+ ")]
+    assert "thread_B" in added
+    page.click("Accept and run again")
+    proposed = LAB.replace(added.replace("thread_B", "thread_A"), added)
+    page.wait(lambda: page.text().rstrip() == proposed.rstrip())
+    page.command("Show the list of runs")
+    page.wait(lambda: [one.text for one in page.all("tr[data-run] td:nth-child(3)")] == ["done", "done"])
 
 
 def test_a_file_that_was_changed_elsewhere_is_shown_or_both_texts_are_to_choose_from(open_desk):

@@ -1,7 +1,7 @@
 // What each word is, as the language server knows it: classes of the text's words.
 
 import type { LSPClient } from "@codemirror/lsp-client";
-import { RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
+import { type Range, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 
 const painted = StateEffect.define<DecorationSet>();
@@ -22,20 +22,23 @@ export async function paintTokens(view: EditorView, client: LSPClient, uri: stri
   const types = client.serverCapabilities?.semanticTokensProvider?.legend.tokenTypes;
   if (!types) return;
   const parameters = { textDocument: { uri } };
+  client.sync();
   const told = await client.request<object, { data: number[] } | null>("textDocument/semanticTokens/full", parameters);
   if (told && view.state.doc === doc) view.dispatch({ effects: painted.of(decorations(doc, told.data, types)) });
 }
 
 /** Each word is five numbers: lines and characters after the one before, its length, its type, modifiers. */
 function decorations(doc: Text, data: number[], types: string[]): DecorationSet {
-  const builder = new RangeSetBuilder<Decoration>();
+  const found: Range<Decoration>[] = [];
   let [line, character] = [1, 0];
   for (let at = 0; at < data.length; at += 5) {
     const [lines, characters, length, type] = data.slice(at, at + 4);
     character = lines ? characters : character + characters;
     line += lines;
+    if (line > doc.lines) break;
     const from = doc.line(line).from + character;
-    builder.add(from, from + length, Decoration.mark({ class: `tok-${types[type]}` }));
+    const to = Math.min(from + length, doc.line(line).to);
+    if (from < to) found.push(Decoration.mark({ class: `tok-${types[type]}` }).range(from, to));
   }
-  return builder.finish();
+  return Decoration.set(found, true);
 }
