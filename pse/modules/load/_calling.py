@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.language.types import Element, Parameter, render_expression
+from pse.language.types import Element, Parameter, record_of, render_expression
 from pse.modules._errors import ModuleError
 from pse.modules.directives._interface import declared
 from pse.modules.load._dimensions import bind_dimensions, extent
@@ -391,12 +391,12 @@ def _no_number(value: Any) -> tuple[str, str]:
     return "a single value", _describe(value)
 
 
-def _as_array(value: Any) -> np.ndarray | None:
+def _as_array(value: Any, *, records: bool = False) -> np.ndarray | None:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return None if array.dtype.kind in "OUSV" else array
+    return None if array.dtype.kind in ("OUS" if records else "OUSV") else array
 
 
 def _checked_array(
@@ -406,12 +406,16 @@ def _checked_array(
     extents: dict[str, int],
     wildcard: np.dtype | None,
 ) -> np.ndarray:
-    array = _as_array(value)
+    record = record_of(parameter.type.element)
+    array = _as_array(value, records=record is not None)
     if array is None:
         raise _wrong(module, parameter, "an array", _describe(value))
     dtype = _dtype(parameter, wildcard)
     if dtype is not None and array.dtype != dtype:
         help = f"convert it: {parameter.name}.astype(np.{dtype})"
+        if record is not None:
+            fields = [(name, element.value) for name, element in record.fields]
+            help = f"make it of the type  np.dtype({fields}, align=True)"
         raise _wrong(module, parameter, f"element type {dtype}", f"{array.dtype}", help=help)
     shape = _shape(module, parameter, extents)
     fits = shape is None or (
