@@ -109,7 +109,7 @@ def test_a_cube_is_shown_as_its_page(shown):
 
 @pytest.mark.mpi
 def test_the_page_of_a_trace_is_shown_in_a_frame(shown):
-    assert html(shown[-1]).startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+    assert html(shown[-1]).startswith('<pse-timeline><iframe srcdoc="&lt;!doctype html&gt;')
     assert "id=&quot;tabs&quot;" in html(shown[-1])
 
 

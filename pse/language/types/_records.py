@@ -29,6 +29,13 @@ _COMPLEX = (Element.C64, Element.C128)
 class Record:
     """A record type: its name, and the names and types of its fields in their order.
 
+    Parameters
+    ----------
+    name : str
+        What programs and modules call it.
+    fields : tuple of (str, Element)
+        Name and type of each field.
+
     Examples
     --------
     >>> body = record_type("Body", (("kind", Element.I32), ("mass", Element.F64)))
@@ -77,13 +84,47 @@ _KNOWN: dict[tuple[object, ...], Record] = {}
 
 
 def record_type(name: str, fields: tuple[tuple[str, Element], ...]) -> Element:
-    """Give the one record type of a name and fields, so that element types are compared by `is`."""
+    """Give the one record type of a name and fields, so that element types are compared by `is`.
+
+    Parameters
+    ----------
+    name : str
+        What programs and modules call it.
+    fields : tuple of (str, Element)
+        Name and type of each field.
+
+    Returns
+    -------
+    Element
+        The `Record`.
+
+    Examples
+    --------
+    >>> record_type("Point", (("x", Element.F64),)) is record_type("Point", (("x", Element.F64),))
+    True
+    """
     found = _KNOWN.setdefault((name, fields), Record(name, fields))
     return cast(Element, found)  # Signatures of the language say Element, and few ask for more than it has.
 
 
 def record_of(element: Element | None) -> Record | None:
-    """Give the record that an element type is; None for others."""
+    """Give the record that an element type is.
+
+    Parameters
+    ----------
+    element : Element or None
+        The type.
+
+    Returns
+    -------
+    Record or None
+        None if it is no record.
+
+    Examples
+    --------
+    >>> record_of(record_type("Point", (("x", Element.F64),))).label, record_of(Element.F64)
+    ('Point', None)
+    """
     found: object = element
     return found if isinstance(found, Record) else None
 
