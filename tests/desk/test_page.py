@@ -132,14 +132,19 @@ def test_a_port_that_does_not_fit_says_why_and_nothing_is_connected(open_desk):
     assert page.save() == HEAT.read_text()
 
 
-def test_a_run_prints_counts_and_colours_calls_by_time(open_desk):
-    page = open_desk("heat.coven")
-    page.wait(lambda: page.calls())
+def run_small(page):
+    """Run the program of heat with small parameters, and wait for its end."""
     page.command("Show or hide the run")
     for name, value in SMALL.items():
         page.one(f"#run-form input[name='parameter {name}']").send_keys(value)
     page.click("Run")
     page.wait(lambda: page.one("[data-state]").get_attribute("data-state") == "done")
+
+
+def test_a_run_prints_counts_and_colours_calls_by_time(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    run_small(page)
     page.wait(lambda: page.all("select[aria-label='Colour calls by']"))
     page.wait(lambda: "×" in page.one(".call[data-call='step'] .badge").text)
     assert (page.folder / "heat.npy").is_file()
@@ -155,11 +160,7 @@ timeline.select(start.findIndex((_, i) => model.kinds[kind[first[i]]].label === 
 def test_the_time_line_of_a_run_and_the_graph_select_the_same_call(open_desk, browser):
     page = open_desk("heat.coven")
     page.wait(lambda: page.calls())
-    page.command("Show or hide the run")
-    for name, value in SMALL.items():
-        page.one(f"#run-form input[name='parameter {name}']").send_keys(value)
-    page.click("Run")
-    page.wait(lambda: page.one("[data-state]").get_attribute("data-state") == "done")
+    run_small(page)
     page.click("Runs (1)")
     page.click("Time line")
     page.wait(lambda: page.script("return document.querySelector('pse-timeline').seen"))
