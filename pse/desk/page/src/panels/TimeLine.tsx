@@ -38,7 +38,7 @@ export function TimeLine({ run }: { run: Run }) {
 
 /** The element's script comes with the pages that it shows, not with the desk. */
 function defineElement() {
-  if (customElements.get("pse-timeline") || document.querySelector("script[src='/timeline.js']")) return;
+  if (customElements.get("pse-timeline") || document.querySelector("script[src='timeline.js']")) return;
   document.head.append(Object.assign(document.createElement("script"), { src: "timeline.js" }));
 }
 
