@@ -36,8 +36,10 @@ FENCE = re.compile(
 TIME = re.compile(
     r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|%)(?!\w)|(?<![\w.])\d+\.\d{3}(?![\w.])|(?<= )–(?= )"
 )
-SLOW = re.compile(r"\[ *\d+\.\d s\] preparing ")
-"""What a run says before it begins, where that takes long."""
+SLOW = re.compile(
+    r"\[ *\d+\.\d s\] preparing |warning: more than 1 % of the time slices of \S+ µs came late, so "
+)
+"""What a run says where it takes long to begin, and where others take the cores away from time slices."""
 SHELL = re.compile(r"[^\w ./:,=%+@-]")
 """What only a shell understands."""
 SECONDS = 120

@@ -78,6 +78,8 @@ if os.environ.get("RANK") in os.environ["CHANGED"].split():
     os.environ[name] = value
 """
 WARNING = "warning: modules that wait in MPI keep a core busy, since the tool coopwait is missing on host "
+HALF = 0.3
+"""Half of the wait, in seconds: whoever spins uses all of it; looks at the network may use a sixth."""
 MANY = 20
 """Whoever sleeps while it waits has slept more often than that; whoever spins never sleeps."""
 
@@ -123,7 +125,7 @@ def waited(finished, ranks):
 def test_modules_with_communicators_wait_without_processor_time(written, pse, program, nodes):
     done = pse("run", program, "-p", "3", env=nodes)
     used, naps = waited(done, 3)
-    assert (used < 0.1, naps > MANY, "warning" in done.err) == (True, True, False), done.err
+    assert (used < HALF, naps > MANY, "warning" in done.err) == (True, True, False), done.err
 
 
 @pytest.mark.mpi
