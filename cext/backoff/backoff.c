@@ -6,8 +6,9 @@
 
 #include "clock.h"
 
-/* Until when this thread takes its core for free, or for one on which somebody computes. */
-static _Thread_local uint64_t free_until, busy_until;
+/* Until when this thread takes its core for free, or for one on which somebody computes; how long it took it
+ * for that after its last yield. */
+static _Thread_local uint64_t free_until, busy_until, trust;
 
 uint64_t pse_backoff_yield(uint64_t now, uint64_t computes, uint64_t *busy)
 {
@@ -45,6 +46,14 @@ static void let_others_run(const pse_backoff *wait, uint64_t now)
 {
     const uint64_t back = pse_backoff_yield(now, computes(wait), &busy_until);
     free_until = back - now < PSE_BACKOFF_YIELD_FREE ? back + PSE_BACKOFF_TRUST_FREE : 0;
+    if (busy_until > back) {
+        trust = trust ? 2 * trust : PSE_BACKOFF_TRUST_BUSY_FIRST;
+        if (trust > PSE_BACKOFF_TRUST_BUSY)
+            trust = PSE_BACKOFF_TRUST_BUSY;
+        busy_until = back + trust;
+    } else {
+        trust = 0;
+    }
 }
 
 /* Whether a thread that is awake shall let others run, not only look again. */

@@ -117,8 +117,11 @@ enum pse_exit_code {
 #define PSE_BACKOFF_LOOK_MOVED 30000 /* A look right after a sleep that took longer has moved data. */
 #define PSE_BACKOFF_TRUST_FREE 200000 /* How long a core that was free is taken for free. */
 
-/* How long who met somebody who computes sleeps without trying the core again. */
+/* How long who meets somebody who computes, again and again, sleeps without trying the core. */
 #define PSE_BACKOFF_TRUST_BUSY 3000000
+
+/* The same for who met one the first time; it doubles with each next time: most are gone soon. */
+#define PSE_BACKOFF_TRUST_BUSY_FIRST 200000
 #define PSE_BACKOFF_LOOKS 64 /* Looks of a spinning rank between two at the clock, or two yields. */
 
 /* How long a rank that fails waits, so that what lies in pipes is read before the job ends. */
