@@ -152,7 +152,7 @@ class Figure:
     against : Against, optional
         The floor or peer of the same run.
     bounds : tuple of (float, float), optional
-        Its 95 % interval, where it is not a median of launches.
+        Its 95 % interval, where it is not a median of launches; twice the value of what is counted.
 
     Raises
     ------

@@ -177,7 +177,8 @@ def _of_bytes(counts: Mapping[int, Mapping[str, float]], sizes: Sizes) -> Figure
     sent = {number: sum(counts[number][name] for name in _BYTES) / 1e3 for number in (few, many)}
     law = Against(f"{few} ranks", "KB", (sent[few],), (sent[many],))
     name = f"bytes of a rank of {many}, over one of {few}, with {sizes.counted_events:,} events each"
-    return Figure(name, "×", "<=", 1.5, (sent[many] / sent[few],), law)
+    growth = sent[many] / sent[few]
+    return Figure(name, "×", "<=", 1.5, (growth,), law, bounds=(growth, growth))
 
 
 def _scaled(counted: Mapping[str, float], few: int, many: int, events: float) -> tuple[float, float]:

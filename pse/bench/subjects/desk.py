@@ -71,6 +71,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
             3.0,
             (_size(True),),
             Against("as it is", "MB", (_size(False),)),
+            bounds=(_size(True), _size(True)),
         ),
     ]
 

@@ -65,7 +65,9 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     return [
         Figure(f"zooming in a page {of}", "frames/s", ">=", 30.0, tuple(samples["frames"]), frames),
         Figure(f"until a page {of} can be used", "s", "<=", 2.0, tuple(samples["usable"]), usable),
-        Figure(f"page of {sizes.many / 1e6:.3g} million events", "MB", "<=", 30.0, (size,), written),
+        Figure(
+            f"page of {sizes.many / 1e6:.3g} million events", "MB", "<=", 30.0, (size,), written, (size, size)
+        ),
     ]
 
 
