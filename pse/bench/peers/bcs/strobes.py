@@ -54,18 +54,21 @@ def _lateness(prefix: str, late: NDArray[Any], jitter: NDArray[Any]) -> dict[str
 
 
 def blocked(comm: Any, operations: int) -> float:
-    """Mean slices that an allreduce of 8 bytes waits, posted by all at the same random time of a slice."""
-    delays = np.random.default_rng(1).random(operations) * SLICE
+    """Mean slices that an allreduce of 8 bytes waits, posted by all at the same random time of a slice.
+
+    Slices may have become longer, as they do where the machine can't keep them.
+    """
     mine, total, waited = np.ones(1), np.zeros(1), 0.0
     comm.Barrier()
-    for delay in delays:
-        until = time.perf_counter() + delay
+    for part in np.random.default_rng(1).random(operations):
+        length = comm.totals()["length"] / 1e9
+        until = time.perf_counter() + part * length
         while time.perf_counter() < until:
             pass
         begin = time.perf_counter()
         comm.Allreduce(mine, total)
-        waited += time.perf_counter() - begin
-    return waited / operations / SLICE
+        waited += (time.perf_counter() - begin) / length
+    return waited / operations
 
 
 def emds(off: Any, on: Any, steps: int, sweeps: int) -> dict[str, float]:
