@@ -220,6 +220,13 @@ class Context:
         """Write a type for a message."""
         return render_type(type, display=self.display)
 
+    def locate(self, entity: TagEntity, distribution: Distribution) -> Type:
+        """Say where a tag lies whose type is stated without a distribution; gives its type."""
+        assert entity.type is not None, "it is stated"
+        entity.type = replace(entity.type, distribution=distribution)
+        self.tags[entity.unique] = replace(self.tags[entity.unique], type=entity.type)
+        return entity.type
+
     # Blocks.
 
     @contextlib.contextmanager

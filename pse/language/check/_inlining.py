@@ -13,7 +13,7 @@ from pse.language.check._call_check import named_tag
 from pse.language.check._context import Context
 from pse.language.check._distribution_check import in_one_place
 from pse.language.check._ir import Assign, Statement, call_sites
-from pse.language.check._remedies import call_help, conversion, shown, slot_of
+from pse.language.check._remedies import call_help, conversion, output_text, shown, slot_of
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import BundledTags, BundleEntity, Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
@@ -258,6 +258,8 @@ def _output(context: Context, caller: Frame, inner: Frame, field: sx.Field, goal
     if goal is None:
         type = None
     elif goal.entity is not None:
+        if goal.unplaced and type is not None:
+            context.locate(goal.entity, type.distribution)
         same = type is not None and goal.entity.type is not None
         if same and agree(context, goal.entity, type, goal.node.name.span, field):  # type: ignore[arg-type]
             _alias(context, inner, field, goal.entity)
@@ -277,7 +279,7 @@ def _lies_so(context: Context, goal: Target, type: Type) -> bool:
     if written is None or in_one_place(written, type.distribution, context):
         return True
     message = f"distribution mismatch: the segment gives {shown(context, type)}"
-    help = f"leave out the distribution:  -> {goal.node.name.id}"
+    help = f"leave out the distribution:  {output_text(context, goal.node, where='')}"
     context.report(error_at("E0312", message, goal.node.span, help=help))
     return False
 

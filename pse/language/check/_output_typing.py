@@ -11,12 +11,20 @@ from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, no_such_axis
 from pse.language.check._distribution_check import in_one_place, same_pattern
 from pse.language.check._ir import Output
-from pse.language.check._remedies import another_name, declaration, distributed_so, lies
+from pse.language.check._remedies import another_name, declaration, distributed_so, lies, output_text
 from pse.language.check._targets import Target, check_reduction, refuse_distributed_scalar
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression
 from pse.language.types._symbolic_extents import Extent, Piece
-from pse.language.types._types import Distribution, Parameter, Pattern, Type, halo_of, render_distribution
+from pse.language.types._types import (
+    Distribution,
+    Parameter,
+    Pattern,
+    Type,
+    halo_of,
+    render_distribution,
+    render_shape,
+)
 
 
 def module_outputs(check: CallCheck, found: list[Target | None]) -> list[Output]:
@@ -64,15 +72,20 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
         )
         help = f"{_otherwise(check, goal)}   or declare `{goal.entity.display}` as {element.label}"
         if goal.node.type is not None:
-            help = f"state the type that it gives:  -> {element.label} {goal.node.name.id}"
+            shape = render_shape(type, display=check.context.display)
+            given = output_text(check.context, goal.node, stated=f"{element.label}{shape}")
+            help = f"state the type that it gives:  {given}"
         check.fail("E0303", message, span, notes=notes, help=help)
         return False
     if parameter.type.scalar:
         return True
     if type.distribution.distributed and check.context.partition is None:
         return whole_on_root(check, goal, type.distribution)
-    if check.context.partition is not None and _where(check, parameter, goal) is None:
-        return False
+    if check.context.partition is not None:
+        where = _where(check, parameter, goal)
+        if where is None:
+            return False
+        type = check.context.locate(goal.entity, where) if goal.unplaced else type
     return check.expect_shape(parameter, type, goal.entity.display, span)
 
 
@@ -139,8 +152,9 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
 def _otherwise(check: CallCheck, goal: Target) -> str:
     """Say what to do about a tag that does not have the type of what it gets."""
     if goal.node.type is not None:
-        return f"state the type that the call gives, or none:  -> {goal.node.name.id}"
-    return another_name(check.context, goal.node.name.id, goal.annotation)
+        without = output_text(check.context, goal.node, stated="")
+        return f"state the type that the call gives, or none:  {without}"
+    return another_name(check.context, goal.node)
 
 
 def unknown_element(check: CallCheck, goal: Target) -> None:
@@ -202,13 +216,9 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
     if said is not None and want.pattern is not Pattern.ANY and not same_pattern(said, want, context):
         given, said_here = (render_distribution(one, display=context.display) for one in (want, said))
         message = f"distribution mismatch: `{check.node.callee.text}` gives {given}, not {said_here}"
-        help = f"write:  -> {goal.node.name.id} {given}"
-        check.fail(
-            "E0312",
-            message,
-            goal.node.span,
-            help=help if goal.annotation else another_name(check.context, goal.node.name.id),
-        )
+        help = f"write:  {output_text(check.context, goal.node, where=given)}"
+        help = help if goal.annotation else another_name(check.context, goal.node)
+        check.fail("E0312", message, goal.node.span, help=help)
         return None
     if context.partition is None:
         return (said or ROOT) if whole_on_root(check, goal, said or want) else None
@@ -219,7 +229,7 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
         said = Distribution(Pattern.BLOCK, (0,), partition=context.partition)  # One after the other.
     if said is None:
         message = f"nothing says how `{goal.node.name.id}` is distributed"
-        check.fail("E0318", message, goal.node.span, help=distributed_so(check.context, goal.node.name.id))
+        check.fail("E0318", message, goal.node.span, help=distributed_so(check.context, goal.node))
         return None
     return said if _in_block(check, goal, said) else None
 
@@ -242,13 +252,13 @@ def _in_block(check: CallCheck, goal: Target, distribution: Distribution) -> boo
     partition = check.context.partition
     if not distribution.distributed:
         message = "distribution mismatch: inside PARALLEL each partition gives a piece of the result"
-        help = f"for example:  -> {goal.node.name.id} @ block(0)"
+        help = f"for example:  {output_text(check.context, goal.node, where='@ block(0)')}"
         check.fail("E0312", message, goal.node.span, help=help, directive=False)
         return False
     if distribution.partition != partition:
         over = f"`{goal.node.name.id}` is distributed over {distribution.partition}"
         message = f"{over}, but this block runs over {partition}"
-        other = another_name(check.context, goal.node.name.id)
+        other = another_name(check.context, goal.node, where="")
         help = f"write `PARALLEL over {distribution.partition}`, or {other}"
         check.fail("E0314", message, goal.node.span, help=help, directive=False)
         return False

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pse.language.check._context import Context
 from pse.language.check._scope import PROCS, ParameterEntity, SegmentEntity, TagEntity
+from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import INTEGERS
 from pse.language.types._expressions import Binary, Name, Text, render_expression
@@ -57,10 +58,40 @@ def shown(context: Context, type: Type) -> str:
     return context.show(type) + over_partition(context, type.distribution.partition)
 
 
-def another_name(context: Context, name: str, written: Distribution | None = None) -> str:
-    """Suggest an output with a name that is not in use, and the distribution that is written with it."""
-    where = f" {lies(context, written)}" if written is not None else ""
-    return f"name the output otherwise:  -> {unused_name(context, name)}{where}"
+def output_text(
+    context: Context,
+    node: sx.OutputNode,
+    *,
+    name: str = "",
+    stated: str | None = None,
+    where: str | None = None,
+) -> str:
+    """Write an output as the program has it, but for what is given: a name, a type, a distribution."""
+    parts = (
+        _between(context, node.span, node.name.span) if stated is None else stated,
+        name or node.name.id,
+        _source(context, node.distribution) if where is None else where,
+        _source(context, node.reduction),
+    )
+    return f"-> {' '.join(part for part in parts if part)}"
+
+
+def _source(context: Context, node: sx.DistributionNode | sx.ReductionNode | None) -> str:
+    return _between(context, node.span) if node is not None else ""
+
+
+def _between(context: Context, span: Span, until: Span | None = None) -> str:
+    """Give the text of a place on one line, or what is before another that begins in it."""
+    end = (until.line, until.column) if until is not None else (span.end_line, span.end_column)
+    lines = context.text.split("\n")[span.line - 1 : end[0]]
+    lines[-1] = lines[-1][: end[1] - 1]
+    return " ".join(" ".join([lines[0][span.column - 1 :], *lines[1:]]).split())
+
+
+def another_name(context: Context, node: sx.OutputNode, where: str | None = None) -> str:
+    """Suggest the output with a name that is not in use."""
+    other = unused_name(context, node.name.id)
+    return f"name the output otherwise:  {output_text(context, node, name=other, where=where)}"
 
 
 def unused_name(context: Context, name: str) -> str:
@@ -79,10 +110,11 @@ def grid_declaration(context: Context, partition: str | None, axes: int = 2) -> 
     return f"{'declare above the program' if new else 'for example'}:  {declared}"
 
 
-def distributed_so(context: Context, name: str, how: str = "@ block(0)") -> str:
+def distributed_so(context: Context, node: sx.OutputNode, how: str = "@ block(0)", *, name: str = "") -> str:
     """Write an output with a distribution over the partition at hand."""
-    over = over_partition(context, context.partition)
-    return f"write how its pieces lie, for example:  -> {name} {how}{over}"
+    where = f"{how}{over_partition(context, context.partition)}"
+    written = output_text(context, node, name=name, where=where)
+    return f"write how its pieces lie, for example:  {written}"
 
 
 class Slot(NamedTuple):
@@ -119,21 +151,13 @@ def call_help(
 ) -> str:
     """Say how to write a call: what is given stays where it fits, the rest is what there is, or a value."""
     inputs, chosen = _inputs(context, node, slots)
-    names = [_as_written(context, output) for output in node.outputs][: len(outputs)]
+    names = [_between(context, output.span) for output in node.outputs][: len(outputs)]
     names += [unused_name(context, name) for name in outputs[len(names) :]]
     form = f"{node.callee.text}({', '.join(inputs)})" + (f" -> {', '.join(names)}" if names else "")
     missing = [slot.name for slot in chosen if slot.kind == "array" and slot.name in inputs]
     missing = [f"`{name}`" for name in missing if context.frame.find(name) is None]
     first = f"   (make {' and '.join(missing)} before)" if missing else ""
     return f"write{', for example' if chosen else ''}:  {thread}{form}{first}"
-
-
-def _as_written(context: Context, output: sx.OutputNode) -> str:
-    """Give an output with its distribution and reduction, as far as they are in one line."""
-    span = output.span
-    if span.line != span.end_line:
-        return output.name.id
-    return context.text.split("\n")[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
 def _inputs(context: Context, node: sx.Call, slots: Sequence[Slot]) -> tuple[list[str], list[Slot]]:

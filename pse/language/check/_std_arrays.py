@@ -11,7 +11,7 @@ from dataclasses import replace
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, no_such_axis
 from pse.language.check._distribution_check import in_one_place, match_distribution
-from pse.language.check._remedies import distributed_so, shown
+from pse.language.check._remedies import distributed_so, output_text, shown
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target, even_shape, operation_fits, refuse_distributed_scalar
 from pse.language.types._elements import COMPLEX, INTEGERS
@@ -53,23 +53,22 @@ def declared(check: CallCheck, goal: Target | None, example: str) -> Distributio
     if goal is None:
         return None
     if goal.distribution is None:
-        name = goal.node.name.id
-        check.fail(
-            "E0318",
-            f"nothing says how `{name}` is distributed",
-            goal.node.span,
-            help=distributed_so(check.context, name, example),
-            directive=False,
-        )
+        unplaced(check, goal, example)
     elif not goal.distribution.distributed:
         message = f"distribution mismatch: `{check.node.callee.text}` gives a distributed tag"
-        help = distributed_so(
-            check.context, goal.node.name.id if goal.annotation else f"{goal.node.name.id}2"
-        )
+        other = "" if goal.annotation else f"{goal.node.name.id}2"
+        help = distributed_so(check.context, goal.node, name=other)
         check.fail("E0312", message, goal.node.span, help=help, directive=False)
     else:
         return goal.distribution
     return None
+
+
+def unplaced(check: CallCheck, goal: Target, example: str = "@ block(0)") -> None:
+    """Report an output of which nothing says where it lies."""
+    message = f"nothing says how `{goal.node.name.id}` is distributed"
+    help = distributed_so(check.context, goal.node, example)
+    check.fail("E0318", message, goal.node.span, help=help, directive=False)
 
 
 def told(check: CallCheck, goal: Target, type: Type) -> bool:
@@ -85,7 +84,7 @@ def told(check: CallCheck, goal: Target, type: Type) -> bool:
         help = f"declare it so:  var {shown(check.context, replace(type, distribution=written))} {name}"
     else:
         message = f"`{check.node.callee.text}` gives {shown(check.context, type)}"
-        help = f"leave out the distribution:  -> {name}"
+        help = f"leave out the distribution:  {output_text(check.context, goal.node, where='')}"
     check.fail("E0312", f"distribution mismatch: {message}", goal.node.span, help=help, directive=False)
     return False
 

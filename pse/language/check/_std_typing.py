@@ -26,6 +26,7 @@ from pse.language.check._std_arrays import (
     piece_type,
     source_type,
     told,
+    unplaced,
 )
 from pse.language.check._targets import Target
 from pse.language.diagnostics._source import Span
@@ -47,12 +48,24 @@ def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]
     type = operation.rule(check, entity, goal)
     if not found or check.failed:
         return []
+    if goal is not None and type is not None and goal.unplaced and not _placed(check, goal, type):
+        return []
     if goal is None or type is None or not _axes_fit(check, goal, type) or not told(check, goal, type):
         check.failed = True
         return []
     output = finish(check, check.signature.outputs[0], goal, type)
     check.failed |= output is None
     return _with_types(check, [output]) if output is not None else []
+
+
+def _placed(check: CallCheck, goal: Target, type: Type) -> bool:
+    """Say where an output of a stated type lies, if the operation tells."""
+    if type.distribution.pattern is Pattern.ANY:
+        unplaced(check, goal)
+        return False
+    assert goal.entity is not None, "its type is stated"
+    check.context.locate(goal.entity, type.distribution)
+    return True
 
 
 def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:

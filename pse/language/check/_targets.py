@@ -50,7 +50,13 @@ class Target:
     @property
     def distribution(self) -> Distribution | None:
         """Where the result is to live, as far as the program says so."""
-        return self.annotation or (self.known.distribution if self.known is not None else None)
+        known = self.known if not self.unplaced else None
+        return self.annotation or (known.distribution if known is not None else None)
+
+    @property
+    def unplaced(self) -> bool:
+        """Whether the type is stated, but not where the array lies, which then follows from the call."""
+        return self.known is not None and self.known.distribution.pattern is Pattern.ANY
 
 
 def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
@@ -85,11 +91,12 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
 
 
 def _stated(context: Context, node: sx.TypeNode) -> Type | None:
-    """Read the type that an output states: inside PARALLEL a scalar is one of each partition."""
+    """Read the type that an output states: inside PARALLEL it is what each partition gives."""
     type = written_type(context, node)
-    if type is not None and type.scalar and context.partition is not None:
-        return replace(type, distribution=Distribution(Pattern.BLOCK, partition=context.partition))
-    return type
+    if type is None or context.partition is None or node.distribution is not None:
+        return type
+    own = Distribution(Pattern.BLOCK, partition=context.partition)
+    return replace(type, distribution=own if type.scalar else Distribution(Pattern.ANY))
 
 
 def _is_stated(context: Context, node: sx.OutputNode, found: TagEntity, stated: Type) -> bool:
@@ -157,8 +164,11 @@ def targets(check: CallCheck, kind: str) -> list[Target | None] | None:
 def poison(check: CallCheck, kind: str) -> None:
     """Declare the outputs of a call that failed, without types, so that later uses are not reported again."""
     for node in check.node.outputs:
-        if check.context.frame.find(node.name.id) is None:
+        found = check.context.frame.find(node.name.id)
+        if found is None:
             check.context.new_tag(node.name, None, kind)
+        elif isinstance(found, TagEntity) and found.type and found.type.distribution.pattern is Pattern.ANY:
+            found.type = None
         if node.reduction is not None and check.context.frame.find(node.reduction.target.id) is None:
             check.context.new_tag(node.reduction.target, None, "produced")
 

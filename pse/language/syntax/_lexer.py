@@ -25,6 +25,7 @@ BINARY_OPERATORS = {*ARITHMETIC, *COMPARISONS, "POWER", "AND", "OR"}
 _OPERATORS = {*BINARY_OPERATORS, "NOT", "DOT"}
 _OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX", "PARTITION"}
 _INNER = {"LPAR", "LSQB"}
+_OUTER = {"ARROW", "LBRACE", "RBRACE"}
 _TYPES = {element.label for element in Element}
 _ENDS = {*_OPERANDS, "RPAR", "RSQB", "BADNUMBER"} - {"MAX"}
 
@@ -101,6 +102,8 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
     for token, after in zip(tokens, following, strict=bool(tokens)):
         depth += (token.type == "LBRACE") - (token.type == "RBRACE")
         parentheses += (token.type in _INNER) - (token.type in ("RPAR", "RSQB"))
+        if token.type in _OUTER:  # A bracket that is open or closed too often ends here.
+            parentheses = 0
         if token in types and after.type in ("NAME", "LSQB") and not parentheses:
             token.type = "TYPE" if before.type in ("ARROW", "COMMA") else token.type
         if token == "inout" and after.type == "NAME" and before.type in ("LPAR", "COMMA", "EQUAL"):

@@ -21,7 +21,7 @@ from pse.language.syntax._foreign_marks import (
     text_of,
     until,
 )
-from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES, TYPES
+from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES
 from pse.language.syntax._lexer import ARITHMETIC
 from pse.language.syntax._words import CHOICE
 from pse.language.types._types import Pattern
@@ -42,7 +42,7 @@ _CLAUSES = {
 _LOOP = "loops count:  for k in 0 .. 4 { … }   what partitions do at a time stands in PARALLEL { … }"
 _FUNCTION = "what is used again is a segment, above the program:  segment {}(i64 a) -> (i64 b) {{ b = a }}"
 _BRANCHES = "write one `if` for each case:  if N == 1 { … } else if N == 2 { … }"
-_RECORD = "there are no records: give each value a name of its own"
+_RECORD = "a record has numbers only, and stands above the program:  record Body { f64 x, y   i32 kind }"
 _FILE = 'files of modules are imported by their names:  import "tools.c" as tools'
 _FIRST_WORDS = {
     **dict.fromkeys(("forall", "foreach", "coforall", "parfor"), _LOOP),
@@ -51,7 +51,7 @@ _FIRST_WORDS = {
     **dict.fromkeys(("use", "include", "require", "using", "from"), _FILE),
     **dict.fromkeys(("try", "catch", "except", "finally"), "remove it: a module that fails ends the run"),
     "implicit": "remove it: names are known by what makes them",
-    "assert": "what parameters must fulfil stands behind them:  param i64 N = 4 where N > 2",
+    "assert": 'write the condition, and what is wrong, in parentheses:  assert(a > b, "a is too small")',
     "type": "types have their own names only, such as f64: remove it",
     "with": "remove it: what it names is there from the call that makes it",
     "module": "a file has one program:  program name { … }   modules are in files of their own",
@@ -418,10 +418,9 @@ def _call(m: Mistake) -> str | None:
         return f"a call has parentheses, with inputs or without:  {before}() {text_of([token, *after])}"
     if before.type == "ARROW" and token.type == "LPAR":
         return f"outputs have no parentheses:  -> {text_of(until(after, 'RPAR'))}"
-    if token.type == "LSQB" and m.kinds[-2:] == ["ARROW", "NAME"] and before in TYPES:
-        shape = text_of(until(after, "RSQB"))
-        name = next(iter(after[len(until(after, "RSQB")) + 1 :]), "x")
-        return f"outputs are names only; what they are is declared before:  var {before}[{shape}] {name}"
+    if token.type in ("LSQB", "NAME") and (known := _stated_type(m)):
+        blank = " " if token.type == "NAME" else ""
+        return f"the type is called `{known}`:  {known}{blank}{text_of(until([token, *after], *_EDGES))}"
     if token.type == "LSQB" and "AT" in m.kinds[-2:]:
         return f"axes stand in parentheses:  @ {before}({text_of(until(after, 'RSQB'))})"
     if token.type == "EQUAL" and m.kinds[-4:] == ["AT", "NAME", "LPAR", "NAME"]:
@@ -429,6 +428,12 @@ def _call(m: Mistake) -> str | None:
     if m.kinds[-3:] == ["REDUCE", "NAME", "LPAR"] and token.type != "RPAR":
         return f"an operation is written as a word:  reduce {m.line[-2]}({_OPERATIONS.get(token, 'sum')})"
     return _label(m)
+
+
+def _stated_type(m: Mistake) -> str | None:
+    """Give the type that `double` stands for in `-> double[N] q` and `-> a, double q`."""
+    output = "ARROW" in m.kinds and m.kinds[-2:-1] in (["ARROW"], ["COMMA"])
+    return FOREIGN_TYPES.get(m.line[-1]) if output and m.line[-1].line == m.token.line else None
 
 
 def _label(m: Mistake) -> str | None:
