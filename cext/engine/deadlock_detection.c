@@ -6,6 +6,10 @@
  * and as many messages were delivered as posted, then between the two nothing moved anywhere and nothing was
  * under way: nothing will ever move again (after Mattern, "Algorithms for distributed termination detection",
  * 1987).  A third question brings what everybody's partitions wait for.
+ *
+ * That holds only if a rank that answers can do nothing any more by itself: senders that could go on with a
+ * copy have got it before (waiting.c), and an array counts as under way until MPI has told its sender that it
+ * is gone.
  */
 #include "deadlock_detection.h"
 
@@ -45,6 +49,11 @@ void pse_engine_traffic(const pse_engine *s, uint64_t *posted, uint64_t *deliver
 void pse_engine_deadlock_moved(pse_engine *s)
 {
     s->deadlock.activity++;
+}
+
+bool pse_engine_deadlock_is_asked(const pse_engine *s)
+{
+    return s->deadlock.unanswered > 0 || s->deadlock.phase != PHASE_NONE;
 }
 
 static pse_engine_tally tally_of(const pse_engine *s)

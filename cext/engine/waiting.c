@@ -141,6 +141,9 @@ static uint64_t shorter(uint64_t timeout, uint64_t limit)
 
 int pse_engine_wait_for_work(pse_engine *s, uint32_t seen, uint64_t patience)
 {
+    /* A rank says that it can do nothing any more only when no sender could go on with a copy. */
+    if (pse_engine_deadlock_is_asked(s) && pse_messaging_buffer(s->messaging))
+        return -1;
     bool deadlock = false, full = (s->waiting.wants & PSE_WANT_SPACE) != 0;
     bool keeps_senders = pse_messaging_keeps_senders(s->messaging);
     uint64_t timeout = shorter(patience, pse_engine_deadlock_step(s, &deadlock));

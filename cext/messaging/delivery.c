@@ -95,10 +95,13 @@ static void buffer_mailbox(pse_mailbox *mailbox)
                 pse_messaging_detach(mailbox->messaging, item);
 }
 
-void pse_messaging_buffer(pse_messaging *messaging)
+bool pse_messaging_buffer(pse_messaging *messaging)
 {
+    const uint64_t before = messaging->references;
     for (size_t i = 0; i < messaging->bucket_count && messaging->references > 0; i++)
         for (pse_mailbox *mailbox = messaging->buckets[i]; mailbox != NULL; mailbox = mailbox->chained)
             buffer_mailbox(mailbox);
+    const bool copied = messaging->references < before;
     pse_messaging_advance_schedules(messaging);
+    return copied;
 }

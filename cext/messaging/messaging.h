@@ -103,9 +103,9 @@ uint64_t pse_messaging_resting(const pse_messaging *messaging); /* partitions th
 
 /* Whether senders wait until messages that they sent by reference are received. */
 bool pse_messaging_keeps_senders(const pse_messaging *messaging);
-/* Copy the arrays of such messages, so that their senders can go on; what there is no memory for is left as
- * it is. */
-void pse_messaging_buffer(pse_messaging *messaging);
+/* Copy the arrays of such messages, so that their senders can go on; true if any can.  What there is no
+ * memory for is left as it is. */
+bool pse_messaging_buffer(pse_messaging *messaging);
 
 size_t pse_messaging_save(const pse_messaging *messaging, uint64_t tph, pse_messaging_saved *rows,
                           size_t limit);

@@ -31,9 +31,9 @@ BUILT = _HERE / "tools"
 
 _FITTING = "libmpi.so.12"
 _MEND = "install this MPI's headers (the package with its mpicc), or the embedded MPI (extra mpich)"
-_RECORDER = ("recorder.c", "recorder.h")
-_ELF = ("mapped_elf.c", "mapped_elf.h", "loaded_elf.c", "loaded_elf.h")
-_TABLES = ("abi_events.h", "abi_waiting.h", "abi_coschedule.h", "abi_environment.h")
+RECORDER = ("recorder.c", "recorder.h")
+ELF = ("mapped_elf.c", "mapped_elf.h", "loaded_elf.c", "loaded_elf.h")
+TABLES = ("abi_events.h", "abi_waiting.h", "abi_coschedule.h", "abi_environment.h")
 _LAYER = _HERE / "lib" / "libpse_bcs.so"
 """The coscheduled layer, which needs no MPI: the tool `bcs` is linked with it."""
 _FLAGS = (
@@ -62,8 +62,8 @@ def tools_for(mpi: Mpi, library: elf.Shared) -> Path:
     sources = [path for folder in folders[:-1] for path in sorted(folder.rglob("*.*"))]
     recorder, tables = folders[-1], folders[-1].parent / "abi" / "include"
     layer = folders[-1].parent / "coschedule"
-    sources += [*(recorder / name for name in _RECORDER), *(tables / name for name in _TABLES)]
-    sources += [*(elf_folder / name for name in _ELF), layer / "c_engine.h"]
+    sources += [*(recorder / name for name in RECORDER), *(tables / name for name in TABLES)]
+    sources += [*(elf_folder / name for name in ELF), layer / "c_engine.h"]
     parts = [compiler.identity, *options, str(_LAYER), header.read_text(errors="replace")]
     parts += [*map(Path.read_text, sources), *sorted(library.functions)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -4,11 +4,13 @@ import ctypes
 import random
 import re
 import time
+from collections import deque
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from pse_testing import harness
 from pse_testing.harness import compile_program, make_job, run
 
 from pse import partition
@@ -295,3 +297,47 @@ def test_large_messages_wait_over_a_pause(place, how):
     """The sender of an array that is read where it lies goes on though nobody receives before the pause."""
     still = play(later("6"), place="three", N=6 * 5000)["y"]
     assert play(later("6"), place=place, N=6 * 5000, **how)["y"].tobytes() == still.tobytes()
+
+
+@pytest.mark.parametrize("balance", [0, 1], ids=["plain", "pauses"])
+def test_large_messages_in_a_circle_are_no_deadlock_when_a_partition_is_late(balance):
+    """Each partition goes on once the other's rank copies what it has sent: both can, when they are asked."""
+    body = """
+      thread_A py.make(seed, N) -> x
+      thread_A scatter(x) -> xs @ block(0)
+      PARALLEL over P { thread_B copy(xs) -> ys }
+      for k in 0 .. 4 {
+        PARALLEL over P {
+          if k > 0 { thread_B c.take_over(k - 1, ys) }
+          if k < 3 { thread_B c.pass_on(k, xs) }
+        }
+      }
+      thread_A gather(ys) -> y
+      thread_A py.keep("x", x)
+      thread_A py.keep("y", y)
+    """
+    got = play(body, count="2", place="three", balance=balance, N=2 * 5000)
+    assert np.array_equal(pieces(got["y"], 2), pieces(got["x"], 2)[::-1])
+
+
+class LateWire(harness.Wire):
+    """Tells a sender a second late that its array has left: MPI may do so at any time."""
+
+    def __init__(self, crew):
+        super().__init__(crew)
+        self.leaving = [deque() for _ in crew.job.nodes]
+
+    def release(self, rank, sequencer, buffer):
+        self.leaving[rank].append((time.monotonic() + 1, buffer))
+
+    def poll(self, rank, sequencer):
+        super().poll(rank, sequencer)
+        now = time.monotonic() if rank not in self.crew.finished else float("inf")
+        while self.leaving[rank] and self.leaving[rank][0][0] < now:
+            sequencer.sent(self.leaving[rank].popleft()[1])
+
+
+def test_senders_that_are_told_late_that_their_arrays_have_left_are_no_deadlock(monkeypatch):
+    monkeypatch.setattr(harness, "Wire", LateWire)
+    got = play(over_partitions("thread_B c.ring(xs) -> ys"), place="nodes")
+    assert np.array_equal(pieces(got["y"]), np.roll(pieces(got["x"]), 1, axis=0))

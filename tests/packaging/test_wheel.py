@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from pse_testing.sharing import made_once
 
+from pse.toolstack import _shipped as shipped
+
 ROOT = Path(__file__).parents[2]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "-q"]
 
@@ -103,15 +105,10 @@ def test_wheel_holds_the_c_files_that_are_built_at_run_time_and_no_others(wheel)
     # What tools of the tool stack are made of, for any MPI.
     tools = ROOT / "cext" / "toolstack" / "tools"
     sources = {path.relative_to(tools) for suffix in ("*.c", "*.h") for path in tools.rglob(suffix)}
-    sources |= {Path("recorder", name) for name in ("recorder.c", "recorder.h")}
     sources |= {Path("backoff", name) for name in ("backoff.c", "backoff.h", "clock.c", "clock.h")}
-    sources |= {
-        Path("abi/include", name)
-        for name in ("abi_events.h", "abi_waiting.h", "abi_coschedule.h", "abi_environment.h")
-    }
-    sources |= {Path("elf", name) for name in ("mapped_elf.c", "mapped_elf.h")} | {
-        Path("coschedule/c_engine.h")
-    }
+    sources |= {Path("recorder", name) for name in shipped.RECORDER}
+    sources |= {Path("abi/include", name) for name in shipped.TABLES}
+    sources |= {Path("elf", name) for name in shipped.ELF} | {Path("coschedule/c_engine.h")}
     expected |= {f"pse/toolstack/tools/source/{path}" for path in sources}
     assert {name for name in names(wheel) if name.endswith((".c", ".h", ".cpp"))} == expected
 

@@ -437,7 +437,7 @@ class Wire:
         for peer, head, buffer in sequencer.outbox():
             self.queues[peer].append((head, None if buffer is None else outgoing(buffer)))
             if buffer is not None:
-                sequencer.sent(buffer)
+                self.release(rank, sequencer, buffer)
             self.crew.node(peer).board.ring(peer)
         while self.queues[rank]:
             head, array = self.queues[rank].popleft()
@@ -445,6 +445,10 @@ class Wire:
             if arrived is not None:
                 np.asarray(arrived)[...] = array
             sequencer.deliver(head, arrived)
+
+    def release(self, rank: int, sequencer: Sequencer, buffer: Any) -> None:
+        """Tell the sender that an array has left."""
+        sequencer.sent(buffer)
 
 
 def outgoing(buffer: Any) -> np.ndarray:

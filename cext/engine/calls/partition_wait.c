@@ -36,6 +36,7 @@ static bool post_array(void *engine, uint32_t rank, const pse_message *message, 
     block->data = (uint64_t)(uintptr_t)data;
     block->internal[0] = (uint64_t)(uintptr_t)token;
     pse_engine_post_remote_array(s, rank, message, block, data, layout);
+    s->posting.posted++; /* once more: that it has left is a message to its sender */
     pse_engine_count_up(&pse_board_statistics(s->board, s->plan->rank, message->site)->remote,
                         pse_engine_layout_bytes(layout));
     return true;
@@ -84,6 +85,7 @@ bool pse_engine_messaging_create(pse_engine *s)
 /* A borrowed block has done its service. */
 void pse_engine_borrowed_sent(pse_engine *s, pse_block *block)
 {
+    s->posting.delivered++;
     pse_messaging_sent(s->messaging, (void *)(uintptr_t)block->internal[0]);
     free(block);
     pse_engine_ring_all(s);

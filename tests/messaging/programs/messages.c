@@ -60,12 +60,17 @@ int wrong(int64_t what, double *x, int64_t n)
 }
 
 /* Partition 0 keeps the others waiting; longer than it takes to suspect a deadlock. */
-//@ coven module slow(inout f64 x[n])
-int slow(double *x, int64_t n)
+static void be_late(void)
 {
     struct timespec nap = {.tv_sec = 1};
     if (coven_partition() == 0)
         nanosleep(&nap, NULL);
+}
+
+//@ coven module slow(inout f64 x[n])
+int slow(double *x, int64_t n)
+{
+    be_late();
     return coven_bcast(x, (size_t)n, COVEN_F64, 0);
 }
 
@@ -77,4 +82,18 @@ int later(int64_t turn, double *x, int64_t n)
     if (turn % 2 == 0 && me == 0)
         return coven_send(last, 6, x, (size_t)n, COVEN_F64);
     return turn % 2 == 1 && me == last ? coven_receive(0, 6, x, (size_t)n, COVEN_F64) : 0;
+}
+
+//@ coven module pass_on(in i64 turn, in f64 x[n])
+int pass_on(int64_t turn, const double *x, int64_t n)
+{
+    be_late();
+    return coven_send((coven_partition() + 1) % coven_partitions(), (int32_t)turn, x, (size_t)n, COVEN_F64);
+}
+
+//@ coven module take_over(in i64 turn, inout f64 x[n])
+int take_over(int64_t turn, double *x, int64_t n)
+{
+    int64_t me = coven_partition(), all = coven_partitions();
+    return coven_receive((me + all - 1) % all, (int32_t)turn, x, (size_t)n, COVEN_F64);
 }
