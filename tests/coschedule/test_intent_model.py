@@ -1,8 +1,8 @@
 """The core primitives' protocol in every order of steps and kills: all or none, nobody sleeps for ever."""
 
 import pytest
-from pse_testing.intent_model import BUGS, Job, Model
-from pse_testing.state_search import Violation, search
+from pse_testing.models.intent_model import BUGS, Job, Model
+from pse_testing.models.state_search import Violation, search
 
 JOBS = (Job(1), Job(2, expected=0), Job(3, expected=1))
 

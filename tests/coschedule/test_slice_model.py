@@ -1,8 +1,8 @@
 """The slice protocol in every order of its steps: one outcome, in order, microphases keep step."""
 
 import pytest
-from pse_testing.slice_model import ANY, BUGS, COLLECTIVE, COMPLETED, WAIT, Model
-from pse_testing.state_search import Violation, search
+from pse_testing.models.slice_model import ANY, BUGS, COLLECTIVE, COMPLETED, WAIT, Model
+from pse_testing.models.state_search import Violation, search
 
 
 def send(rank):

@@ -1,8 +1,8 @@
 """Slices of nodes that begin by strobes, in every order of steps: none is early, nothing waits for ever."""
 
 import pytest
-from pse_testing.state_search import Violation, search
-from pse_testing.strobe_model import BUGS, Model
+from pse_testing.models.state_search import Violation, search
+from pse_testing.models.strobe_model import BUGS, Model
 
 
 def states(posts, bug=None):

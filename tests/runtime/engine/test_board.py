@@ -14,8 +14,8 @@ from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RANK_TEXTS, RankState
 from pse.runtime._channel import Board
 
-HERE = Path(__file__).parent
-CEXT = HERE.parents[1] / "cext"
+PROGRAMS = Path(__file__).parents[1] / "programs"
+CEXT = Path(__file__).parents[3] / "cext"
 WRONG = {1: "out of order", 2: "damaged", 3: "a wake-up was lost", 4: "something is left", 5: "no board"}
 
 
@@ -27,7 +27,7 @@ def checks(tmp_path_factory):
         pytest.skip("there is no C compiler")
     library = tmp_path_factory.mktemp("board") / "board_check.so"
     rooms = [CEXT / name for name in ("channel", "backoff")]
-    sources = [HERE / "programs" / "board_check.c", *(file for room in rooms for file in room.glob("*.c"))]
+    sources = [PROGRAMS / "board_check.c", *(file for room in rooms for file in room.glob("*.c"))]
     flags = ["-std=gnu11", "-O2", "-Wall", "-shared", "-fPIC", "-pthread"]
     flags += [f"-I{folder}" for folder in (*rooms, CEXT / "abi" / "include")]
     subprocess.run([compiler, *flags, *sources, "-o", library], check=True)

@@ -21,7 +21,7 @@ def preloaded(tmp_path_factory):
     if not compiler:
         pytest.skip("there is no C compiler")
     library = tmp_path_factory.mktemp("preloaded") / "fail_allocation.so"
-    source = HERE / "programs" / "fail_allocation.c"
+    source = HERE.parent / "programs" / "fail_allocation.c"
     flags = ["-std=gnu11", "-O1", "-shared", "-fPIC", "-fno-builtin"]
     subprocess.run([compiler, *flags, str(source), "-o", str(library)], check=True)
     return library
@@ -29,7 +29,7 @@ def preloaded(tmp_path_factory):
 
 @pytest.mark.parametrize("place", ["one", "two"])
 def test_a_failed_allocation_ends_the_run_with_words(preloaded, place):
-    environment = os.environ | {"LD_PRELOAD": str(preloaded), "PYTHONPATH": str(HERE.parent)}
+    environment = os.environ | {"LD_PRELOAD": str(preloaded), "PYTHONPATH": str(HERE.parents[1])}
     command = [sys.executable, str(HERE / "starved.py"), place, str(MOST)]
     said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert said.returncode == 0, said.stderr[-2000:]

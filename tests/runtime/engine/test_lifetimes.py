@@ -19,7 +19,7 @@ import pse.trace
 from pse.modules.load._imports import import_python
 from pse.trace import EventType
 
-TEMPLATES = Path(__file__).parent / "programs"
+TEMPLATES = Path(__file__).parents[1] / "programs"
 SETTINGS = {
     "deadline": None,
     "suppress_health_check": list(HealthCheck),

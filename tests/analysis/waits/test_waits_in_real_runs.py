@@ -10,7 +10,7 @@ from pse.analysis import BlockKind, critical_path, rank_activity, wait_causes, w
 from pse.trace import NONE, MessageFlag, WaitReason
 
 pytestmark = pytest.mark.mpi
-PROGRAMS = Path(__file__).parents[2] / "programs"
+PROGRAMS = Path(__file__).parents[3] / "programs"
 SMALL = {
     "matmul": ["M=96", "N=96", "K=64", "width=16"],
     "nbody": ["bodies=256", "steps=3"],

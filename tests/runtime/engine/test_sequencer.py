@@ -17,7 +17,7 @@ from pse.errors import RunError
 from pse.language.types._expressions import Binary, Number
 from pse.modules.load._imports import import_python
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parents[1] / "programs"
 HEAD = """coven 1
 import "kernels.c" as k
 import "pykernels.py" as py

@@ -16,7 +16,7 @@ from pse.errors import RunError
 from pse.modules.load._imports import import_python
 from pse.runtime.request._options import resolve
 
-MODULES = Path(__file__).parent / "programs" / "flow.py"
+MODULES = Path(__file__).parents[1] / "programs" / "flow.py"
 MIB = 1 << 20
 SIZE = 64 * MIB
 WAITS_FOR_QUEUE = RankState.WAIT_CREDIT

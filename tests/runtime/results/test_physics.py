@@ -11,7 +11,7 @@ from pse_testing.harness import compile_program, make_job, run
 
 from pse.modules.load._imports import import_python
 
-PROGRAMS = Path(__file__).parents[2] / "programs"
+PROGRAMS = Path(__file__).parents[3] / "programs"
 EIGHT = """
 import numpy as np
 #@ coven module plummer(in i64 n, in i64 seed = 0, out f64 xm[n, 4], out f64 vel[n, 3])

@@ -13,7 +13,7 @@ from pse.runtime.plan import _plan_builder as plan_builder
 from pse.runtime.plan._projection import project
 from pse.runtime.plan._tables import Tables
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parents[1] / "programs"
 HEAD = """coven 1
 import "kernels.c" as k
 param i64 N = 8
@@ -135,7 +135,7 @@ print(*number_edges(number_statements(program), program.tags, {"P": 2, "procs": 
 
 
 def test_every_process_numbers_edges_alike():
-    program = str(Path(__file__).parent / "programs" / "checkpointed.coven")
+    program = str(Path(__file__).parents[1] / "programs" / "checkpointed.coven")
     found = {
         subprocess.run(
             [sys.executable, "-c", EDGES, program],

@@ -13,7 +13,7 @@ from pse_testing.harness import compile_program, make_job, run
 from pse.errors import PseError
 from pse.runtime import _sequencer
 
-PROGRAMS = Path(__file__).parents[1] / "messaging" / "programs"
+PROGRAMS = Path(__file__).parents[2] / "messaging" / "programs"
 PROGRAM = """coven 1
 import "messages.c" as c
 import "messages.py" as py

@@ -25,7 +25,7 @@ SETTINGS = {
     "suppress_health_check": list(HealthCheck),
     "phases": [Phase.explicit, Phase.reuse, Phase.generate],
 }
-TEMPLATES = Path(__file__).parent / "programs"
+TEMPLATES = Path(__file__).parents[1] / "programs"
 PLACES = {
     "between guard pages": {"debug": True},
     "one node": {},

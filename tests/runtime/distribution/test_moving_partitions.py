@@ -12,7 +12,7 @@ from pse_testing.jobs import Job, beside_python
 from pse.runtime.distribution import _load_balancer as balance
 from pse.runtime.distribution._load_balancer import better, imbalance
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @st.composite

@@ -1,0 +1,1 @@
+"""Models of protocols, and the search for a state that breaks their rules."""
