@@ -35,7 +35,8 @@ void pse_engine_deadlock_destroy(pse_engine *s);
 bool pse_engine_deadlock_message(pse_engine *s, const pse_message *message); /* true if it was one of ours */
 void pse_engine_deadlock_moved(pse_engine *s);
 void pse_engine_deadlock_answer(pse_engine *s); /* answer what others have asked */
-bool pse_engine_deadlock_is_asked(const pse_engine *s); /* by this rank, or by another that has no answer yet */
+/* By this rank, or by another one that has no answer yet. */
+bool pse_engine_deadlock_is_asked(const pse_engine *s);
 
 /* This rank is about to sleep: answer, and ask when it is time.  Returns the longest it may sleep (0: no
  * limit); sets *deadlock when the last answer has come. */

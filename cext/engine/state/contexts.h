@@ -48,8 +48,8 @@ struct pse_context {
     struct pse_engine_frame *parked; /* the call at pc has run and rests until what it posted is complete */
     pse_engine_kept_output *kept;    /* outputs that can't be given back while the call waits for space */
     uint32_t children;
-    int64_t next;        /* FORK: counter of the next iteration */
-    uint64_t left;       /* ... and how many are yet to start */
+    int64_t next;  /* FORK: counter of the next iteration */
+    uint64_t left; /* ... and how many are yet to start */
     uint64_t inflight, base, started;
     uint64_t *ordinals; /* per loop: iterations of the nested loops that it has run so far; NULL: of none */
     pse_engine_message_list arrivals[PSE_ARRIVAL_LISTS]; /* by edge, each in order of arrival */

@@ -20,9 +20,9 @@ typedef struct pse_engine_posting {
     size_t outbox_count, outbox_size, outbox_given_size;
     pse_outgoing *outbox_given;
     uint64_t *sequences;        /* per rank: messages sent to it */
-    uint64_t posted, delivered; /* messages that this rank has posted, and that were delivered to it; also that
-                                 * a module's array has left for another node.  But for those by which ranks
-                                 * find a deadlock: they move nothing */
+    uint64_t posted, delivered; /* messages that this rank has posted, and that were delivered to it; also
+                                 * that a module's array has left for another node.  But for those by which
+                                 * ranks find a deadlock: they move nothing */
 } pse_engine_posting;
 
 bool pse_engine_posting_create(pse_engine *s); /* false: no memory */

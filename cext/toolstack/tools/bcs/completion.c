@@ -154,8 +154,8 @@ TOOL_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
     return MPI_SUCCESS;
 }
 
-/* MPI takes its requests: others take this rank for blocked while it waits there.  Without any, MPI only says so
- * of those that are null. */
+/* MPI takes its requests: others take this rank for blocked while it waits there.  Without any, MPI only says
+ * so of those that are null. */
 static void go_to_mpi(const struct view *view)
 {
     if (view->foreign)

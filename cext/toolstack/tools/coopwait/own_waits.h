@@ -45,8 +45,8 @@ enum pse_coopwait_operation {
     PSE_COOPWAIT_CHOSEN,
 };
 
-/* Have so much data passed on by messages where that is quicker; says whether it is, until the usual is chosen.
- * All ranks of a call say alike how much it is. */
+/* Have so much data passed on by messages where that is quicker; says whether it is, until the usual is
+ * chosen.  All ranks of a call say alike how much it is. */
 bool pse_coopwait_choose_messages(enum pse_coopwait_operation operation, MPI_Count count, MPI_Datatype type);
 void pse_coopwait_choose_usual(enum pse_coopwait_operation operation);
 
