@@ -155,7 +155,7 @@ def run(
     return Finished(tuple(command), process.returncode, out, err)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def mpiexec() -> Runner:
     """Run Python under mpiexec: ``mpiexec(3, "-m", "pse", "p.coven", timeout=60, env={…}, cwd=…)``."""
 
@@ -172,7 +172,7 @@ def mpiexec() -> Runner:
     return start
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def pse() -> Runner:
     """Run the command line: ``pse("run", "p.coven", timeout=60, env={…}, cwd=…, stdin="…")``."""
 

@@ -1,6 +1,7 @@
 """Checkpoints of coscheduled programs: killed, they go on as if nothing had been; bad ones are refused."""
 
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def check_restarts(mpiexec, ranks, tmp_path, kills, steps=12, env=ONE_NODE):
     assert sum(map(bool, codes)) == kills
 
 
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 3])
 def test_a_killed_program_goes_on_as_if_nothing_had_been(mpiexec, ranks, tmp_path):
     check_restarts(mpiexec, ranks, tmp_path, 2)
 
@@ -59,12 +60,18 @@ def test_a_program_killed_in_twenty_random_slices_goes_on(mpiexec, ranks, env, t
     check_restarts(mpiexec, ranks, tmp_path, 20, 100, env)
 
 
-@pytest.fixture
-def saved(mpiexec, tmp_path):
-    """A checkpoint of two ranks."""
-    ended = mpiexec(2, PROGRAMS / "checkpoints.py", "save", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def saved_once(mpiexec, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    ended = mpiexec(2, PROGRAMS / "checkpoints.py", "save", cwd=folder)
     assert ended.code == 0, ended.err
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def saved(saved_once, tmp_path):
+    """A checkpoint of two ranks."""
+    return shutil.copytree(saved_once, tmp_path, dirs_exist_ok=True)
 
 
 def told(mpiexec, ranks, case, folder):

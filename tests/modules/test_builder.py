@@ -98,40 +98,41 @@ def test_names_of_the_c_library_are_the_users(write, load_module, call):
     assert call(load_module(write("index.c", text))) == (7,)
 
 
-@pytest.mark.parametrize(
-    ("element", "c", "value"),
-    [
-        ("i32", "int32_t", -5),
-        ("i64", "int64_t", -(2**40)),
-        ("u8", "uint8_t", 200),
-        ("u16", "uint16_t", 40000),
-        ("f32", "float", 0.5),
-        ("f64", "double", 0.1),
-        ("c64", "float _Complex", 1 - 2j),
-        ("c128", "double _Complex", 1 - 2j),
-        ("bool", "_Bool", True),
-    ],
-)
-@pytest.mark.parametrize("ending", [".c", ".cpp"])
-def test_every_element_type_passes(write, load_module, call, ending, element, c, value):
-    if ending == ".cpp":
-        c = {"float _Complex": "std::complex<float>", "double _Complex": "std::complex<double>"}.get(c, c)
-        c = "bool" if c == "_Bool" else c
-    head = "#include <complex>\n#include <cstdint>\n" if ending == ".cpp" else "#include <stdint.h>\n"
-    text = f"""{head}
-//@ coven module same(in {element} s, in {element} a[n], inout {element} t,
-//@                   out {element} b[n], out {element} r)
-int same({c} s, const {c} *a, {c} *t, {c} *b, {c} *r, int64_t n) {{
+ELEMENTS = {
+    "i32": ("int32_t", "int32_t", -5),
+    "i64": ("int64_t", "int64_t", -(2**40)),
+    "u8": ("uint8_t", "uint8_t", 200),
+    "u16": ("uint16_t", "uint16_t", 40000),
+    "f32": ("float", "float", 0.5),
+    "f64": ("double", "double", 0.1),
+    "c64": ("float _Complex", "std::complex<float>", 1 - 2j),
+    "c128": ("double _Complex", "std::complex<double>", 1 - 2j),
+    "bool": ("_Bool", "bool", True),
+}
+"""Of each element type: its name in C and in C++, a value."""
+HEADS = {".c": "#include <stdint.h>\n", ".cpp": "#include <complex>\n#include <cstdint>\n"}
+SAME = """
+//@ coven module same_{element}(in {element} s, in {element} a[n], inout {element} t,
+//@                             out {element} b[n], out {element} r)
+int same_{element}({c} s, const {c} *a, {c} *t, {c} *b, {c} *r, int64_t n) {{
   for (int64_t i = 0; i < n; i++) b[i] = a[i];
   *r = *t; *t = s; return 0;
 }}
 """
-    module = load_module(write(f"same{ending}", text))
-    a, t = np.array([value] * 3, module.signature.parameters[0].type.element.value), None
-    t = np.zeros((), a.dtype)
-    b, r = call(module, value, a, t)
-    np.testing.assert_array_equal(b, a)
-    assert (t[()], r) == (a[0], 0)
+
+
+@pytest.mark.parametrize("ending", HEADS)
+def test_every_element_type_passes(write, load_module, call, ending):
+    is_cpp = ending == ".cpp"
+    functions = [SAME.format(element=name, c=names[is_cpp]) for name, (*names, _) in ELEMENTS.items()]
+    path = write(f"same{ending}", HEADS[ending] + "".join(functions))
+    for element, (*_, value) in ELEMENTS.items():
+        module = load_module(path, f"same_{element}")
+        a = np.array([value] * 3, module.signature.parameters[0].type.element.value)
+        t = np.zeros((), a.dtype)
+        b, r = call(module, value, a, t)
+        np.testing.assert_array_equal(b, a)
+        assert (t[()], r) == (a[0], 0), element
 
 
 def test_a_string_passes(write, load_module, call):

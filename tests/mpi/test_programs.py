@@ -60,8 +60,17 @@ def check_saved(here, expected):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("processors", [1, pytest.param(2, marks=pytest.mark.nightly), 3])
-@pytest.mark.parametrize("limit", ["1B", "64KiB"])
+@pytest.mark.parametrize(
+    ("processors", "limit"),
+    [
+        (1, "64KiB"),
+        (3, "1B"),
+        *(
+            pytest.param(*one, marks=pytest.mark.nightly)
+            for one in ((1, "1B"), (2, "1B"), (2, "64KiB"), (3, "64KiB"))
+        ),
+    ],
+)
 def test_frames_in_flight_are_saved_as_their_reference_has_them(
     pse, here, place, processors, limit, nothing_left_behind
 ):

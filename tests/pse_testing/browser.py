@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+PATIENCE = 60
+"""Seconds that a page may take for anything: other programs run beside."""
+
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
@@ -35,6 +38,14 @@ def browser() -> Iterator[Any]:
         driver = webdriver.Chrome(options=options, service=service)
         yield driver
         driver.quit()
+
+
+def until(browser: Any, expression: str, *values: Any) -> Any:
+    """Wait until what JavaScript says is true, on however busy a machine, and give it."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    wait = WebDriverWait(browser, PATIENCE, 0.02)
+    return wait.until(lambda _: browser.execute_script(f"return {expression}", *values), expression)
 
 
 def build_pages(sources: Path, folder: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -91,6 +92,11 @@ def rank_variable() -> str:
 def has_open_mpi() -> bool:
     """Say whether ranks are started by Open MPI, whose mpiexec has ways of its own."""
     return rank_variable() != "PMI_RANK"
+
+
+def without_late_slices(said: str) -> str:
+    """Drop what is said of time slices where other programs have the cores: it is true, and no mistake."""
+    return re.sub(r"warning: more than 1 % of the time slices of \S+ µs came late, so .*\n", "", said)
 
 
 def skip_where_lines_mix() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from pse_testing.jobs import rank_variable
+from pse_testing.sharing import made_once
 
 from pse.errors import UsageError
 from pse.toolstack import Mpi, _elf as elf, _library as library, _stack as stack, find_mpi
@@ -169,12 +170,33 @@ def stacked(mpi, preload, tmp_path, mpiexec):
 @pytest.fixture
 def stacked_program(stacked):
     """Run any program in a stack under mpiexec: ``stacked_program(3, "module /a/tool.so", path)``."""
-    become = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
+    become = "-I", "-S", "-c", "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
 
     def run(ranks, configuration, *command, **options):
-        return stacked(ranks, configuration, "-c", become, *command, **options)
+        return stacked(ranks, configuration, *become, *command, **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def calls(program) -> Path:
+    """Compile the program that calls every blocking routine: ``calls SEED ROUNDS``."""
+    return program("calls", (Path(__file__).parent / "tools" / "programs" / "calls.c").read_text())
+
+
+@pytest.fixture
+def called_without_tools(stacked_program, calls) -> Callable[..., str]:
+    """Give what it prints without tools, where ranks that wait spin: once for all that compare with it."""
+
+    def printed(ranks: int, *words: str) -> str:
+        return made_once(f"calls-{ranks}-{'-'.join(words)}", lambda: run(ranks, words))
+
+    def run(ranks: int, words: tuple[str, ...]) -> str:
+        plain = stacked_program(ranks, "", calls, *words)
+        assert (plain.code, len(plain.out.splitlines())) == (0, ranks), plain.err
+        return plain.out
+
+    return printed
 
 
 @pytest.fixture(scope="session")

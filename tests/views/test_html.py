@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pse_testing.browser import until
 from pse_testing.traces import text_rows
 
 from pse import trace
@@ -19,7 +20,6 @@ pytest.importorskip("selenium", reason="selenium isn't installed")
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 EVIL = '</script><script>document.title = "taken"</script>"\'&@head@'
 MS = 1_000_000
@@ -133,7 +133,7 @@ class Page:
 
     def wait(self, text: str, *values: Any) -> None:
         """Wait until an expression is true."""
-        WebDriverWait(self.driver, 10, 0.02).until(lambda _: self.js(f"return {text}", *values), text)
+        until(self.driver, text, *values)
 
     def settled(self) -> None:
         """Wait until what was asked for is drawn."""

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pse_testing.browser import until
 
 from pse import trace
 from pse.bench._synthetic_trace import write_trace
 from pse.views.page import element_script, page_html, write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
-from selenium.webdriver.support.ui import WebDriverWait
 
 DOCUMENT = """<!doctype html><title>Two runs</title>
 <script>
@@ -37,29 +37,23 @@ def ask(browser: Any, tmp_path: Path) -> Callable[..., Any]:
     return browser.execute_script
 
 
-def waited(browser: Any, condition: str) -> Any:
-    return WebDriverWait(browser, 20, 0.02).until(lambda _: browser.execute_script(f"return {condition}"))
-
-
 def test_elements_show_what_their_address_says_each_by_itself(ask, browser) -> None:
-    seen = waited(browser, "one.seen?.address.includes('panel=ranks') && one.seen")
+    seen = until(browser, "one.seen?.address.includes('panel=ranks') && one.seen")
     assert seen["address"] == "panel=ranks&by=processor"
-    assert waited(browser, "two.seen")["address"] == ""
+    assert until(browser, "two.seen")["address"] == ""
     ask("two.setAttribute('address', 'view=1000,2000&find=compute')")
-    assert (
-        waited(browser, "two.seen.begin === 1000 && two.seen")["address"] == "view=1000%2C2000&find=compute"
-    )
+    assert until(browser, "two.seen.begin === 1000 && two.seen")["address"] == "view=1000%2C2000&find=compute"
     ask("two.setAttribute('address', '')")
-    assert waited(browser, "two.seen.begin === 0 && two.seen")["address"] == ""
+    assert until(browser, "two.seen.begin === 0 && two.seen")["address"] == ""
     assert ask("return one.seen.address") == "panel=ranks&by=processor"
 
 
 def test_an_element_tells_which_block_is_selected(ask, browser, tmp_path) -> None:
-    waited(browser, "one.seen && two.seen")
+    until(browser, "one.seen && two.seen")
     browser.switch_to.frame(browser.find_element("css selector", "#two iframe"))
     browser.execute_script("gantt.timeline.select(gantt.model.base.from[gantt.model.rows[0].lanes[0]])")
     browser.switch_to.default_content()
-    found = waited(browser, "told.find(([, { selected }]) => selected)")
+    found = until(browser, "told.find(([, { selected }]) => selected)")
     first = trace.open(tmp_path / "two").module_calls()[0]
     assert found[0] == "two"
     assert {name: found[1]["selected"][name] for name in ("category", "label", "rank", "begin", "end")} == {

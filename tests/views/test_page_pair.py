@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pse_testing.browser import until
 from pse_testing.traces import call_rows, wait_rows, write_trace as write_rows
 
 from pse import trace
@@ -13,7 +14,6 @@ from pse.trace import NONE, EventType, Selection, pair
 from pse.views.page import Pair, write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
-from selenium.webdriver.support.ui import WebDriverWait
 
 ROUNDS = 5
 
@@ -42,8 +42,7 @@ def runs(tmp_path: Path, make: Any) -> tuple[trace.Trace, trace.Trace]:
 def ask(runs, tmp_path, browser) -> Callable[..., Any]:
     write_html(runs[0], tmp_path / "view.html", pair=Pair(runs[1]))
     browser.get((tmp_path / "view.html").as_uri())
-    ready = "return Boolean(globalThis.gantt)"
-    WebDriverWait(browser, 10, 0.02).until(lambda _: browser.execute_script(ready))
+    until(browser, "Boolean(globalThis.gantt)")
     return browser.execute_script
 
 

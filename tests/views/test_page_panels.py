@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pse_testing.browser import until
 from pse_testing.planted_waits import PlantedWaits
 from pse_testing.traces import write_trace as write_rows
 
@@ -20,7 +21,6 @@ from pse.views.page import _messages, write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
 from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.support.ui import WebDriverWait
 
 Ask = Callable[..., Any]
 PROGRAM = "program pipeline\nload(N) -> frame\ncompute(frame) -> result\npass_on(result)\n"
@@ -48,10 +48,6 @@ def load(browser: Any) -> Callable[[Path, str], Ask]:
         return browser.execute_script
 
     return opened
-
-
-def until(browser: Any, text: str) -> None:
-    WebDriverWait(browser, 10, 0.02).until(lambda _: browser.execute_script(f"return {text}"), text)
 
 
 def window_of(opened: trace.Trace, part: tuple[float, float]) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """The critical path in the page is the one that the command line tells."""
 
 import pytest
+from pse_testing.browser import until
 
 from pse import trace
 from pse.analysis import critical_path
@@ -8,7 +9,6 @@ from pse.bench._synthetic_trace import write_trace
 from pse.views.page import write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
-from selenium.webdriver.support.ui import WebDriverWait
 
 
 def test_the_path_is_that_of_the_command_line(tmp_path, browser) -> None:
@@ -16,9 +16,7 @@ def test_the_path_is_that_of_the_command_line(tmp_path, browser) -> None:
     opened = trace.open(tmp_path / "trace")
     write_html(opened, tmp_path / "view.html")
     browser.get((tmp_path / "view.html").as_uri())
-    WebDriverWait(browser, 10, 0.02).until(
-        lambda _: browser.execute_script("return Boolean(globalThis.gantt)")
-    )
+    until(browser, "Boolean(globalThis.gantt)")
     ask = "return gantt.pathParts(arguments[0], arguments[1])"
     path = critical_path(opened)
     found = browser.execute_script(ask, 0, opened.span + 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pse_testing.browser import until
 from pse_testing.traces import call_rows, write_trace as write_rows
 
 from pse import trace
@@ -17,7 +18,6 @@ from pse.trace import EventType, pair
 from pse.views.page import write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
-from selenium.webdriver.support.ui import WebDriverWait
 
 MS = 1_000_000
 
@@ -26,8 +26,7 @@ MS = 1_000_000
 def load(browser: Any) -> Callable[[Path], Callable[..., Any]]:
     def opened(path: Path) -> Callable[..., Any]:
         browser.get(path.as_uri())
-        ready = "return Boolean(globalThis.gantt)"
-        WebDriverWait(browser, 30, 0.02).until(lambda _: browser.execute_script(ready))
+        until(browser, "Boolean(globalThis.gantt)")
         return browser.execute_script
 
     return opened

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pse_testing.browser import until
 from pse_testing.jobs import beside_python
 
 from pse import trace
@@ -15,7 +16,6 @@ from pse.trace import Trace
 from pse.views.page import write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
-from selenium.webdriver.support.ui import WebDriverWait
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 RUNS = {
@@ -52,8 +52,7 @@ def opened(browser: Any) -> Callable[[Trace, Path], Callable[..., Any]]:
     def show(run: Trace, path: Path) -> Callable[..., Any]:
         write_html(run, path)
         browser.get(path.as_uri())
-        ready = "return Boolean(globalThis.gantt)"
-        WebDriverWait(browser, 20, 0.02).until(lambda _: browser.execute_script(ready))
+        until(browser, "Boolean(globalThis.gantt)")
         ask: Callable[..., Any] = browser.execute_script
         return ask
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pse_testing.browser import until
 
 from pse import trace
 from pse.bench._synthetic_trace import write_trace
@@ -16,7 +17,7 @@ pytest.importorskip("selenium", reason="selenium isn't installed")
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 PROCESSORS = 6
 
@@ -34,9 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[trace.Trace, Path]:
 def page(browser: Any, made: tuple[trace.Trace, Path]) -> Any:
     browser.get("about:blank")
     browser.get(made[1].as_uri())
-    WebDriverWait(browser, 10, 0.02).until(
-        lambda _: browser.execute_script("return Boolean(globalThis.gantt)")
-    )
+    until(browser, "Boolean(globalThis.gantt)")
     return browser
 
 

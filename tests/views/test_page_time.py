@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pse_testing.browser import until
 
 from pse import trace
 from pse.bench._synthetic_trace import write_trace
@@ -15,7 +16,6 @@ pytest.importorskip("selenium", reason="selenium isn't installed")
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ class Page:
         return self.driver.execute_script(text, *values)
 
     def until(self, text: str) -> None:
-        WebDriverWait(self.driver, 10, 0.02).until(lambda _: self.js(f"return {text}"), text)
+        until(self.driver, text)
 
     def type(self, *keys: str) -> None:
         self.js("document.activeElement.blur()")

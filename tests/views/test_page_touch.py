@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pse_testing.browser import until
 
 from pse import trace
 from pse.bench._synthetic_trace import write_trace
 from pse.views.page import write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
-from selenium.webdriver.support.ui import WebDriverWait
 
 WINDOW = "return [gantt.view.begin, gantt.view.end]"
 
@@ -48,8 +48,7 @@ def fingers(browser: Any, tmp_path: Path) -> Iterator[Fingers]:
     write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
     browser.get((tmp_path / "view.html").as_uri())
-    ready = "return Boolean(globalThis.gantt)"
-    WebDriverWait(browser, 10, 0.02).until(lambda _: browser.execute_script(ready))
+    until(browser, "Boolean(globalThis.gantt)")
     yield Fingers(browser)
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
 

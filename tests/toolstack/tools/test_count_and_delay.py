@@ -66,17 +66,19 @@ def test_a_file_that_cannot_be_written_is_named(stacked):
 DELAYED = """
 import time
 from mpi4py import MPI
-def cost(call):
-    begin, used = time.perf_counter(), time.process_time()
-    for _ in range(20): call()
-    return time.perf_counter() - begin, time.process_time() - used
-barrier, used = cost(MPI.COMM_SELF.Barrier)
-rank, _ = cost(MPI.COMM_SELF.Get_topology)
-print(f"{barrier >= 0.1} {used < 0.05} {rank < 0.1}\\n", end="")
+def shortest(call):
+    times, used = [], time.process_time()
+    for _ in range(20):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return min(times), time.process_time() - used
+barrier, used = shortest(MPI.COMM_SELF.Barrier)
+other, _ = shortest(MPI.COMM_SELF.Get_topology)
+print(f"{barrier >= 0.005} {used < 0.05} {other < 0.005}\\n", end="")
 """
 
 
-@pytest.mark.alone
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_chosen_routines_take_longer_and_sleep(stacked, ranks):
@@ -92,13 +94,23 @@ def test_a_name_means_both_forms(stacked):
     assert (done.code, done.out.strip()) == (0, "True"), done.err
 
 
-@pytest.mark.alone
+SOME = """
+import time
+from mpi4py import MPI
+times = {call: [] for call in range(1, 10)}
+for _ in range(5):
+    for own in times.values():
+        begin = time.perf_counter()
+        MPI.COMM_SELF.Bcast(bytearray(1))
+        own.append(time.perf_counter() - begin)
+print(*(call for call, own in times.items() if min(own) >= 0.02))
+"""
+"""Where others take the core away from a call, they do not from all five of its kind."""
+
+
 def test_only_some_calls_take_longer(stacked):
-    body = "import time\nfrom mpi4py import MPI\nlate = []\n"
-    body += "for call in range(1, 10):\n    b = time.perf_counter()\n    MPI.COMM_SELF.Bcast(bytearray(1))\n"
-    body += "    if time.perf_counter() - b > 0.05: late.append(call)\nprint(*late)"
-    conf = "module delay\nargument microseconds 50000\nargument routines MPI_Bcast\nargument every 3\n"
-    done = stacked(1, conf, "-c", body)
+    conf = "module delay\nargument microseconds 20000\nargument routines MPI_Bcast\nargument every 3\n"
+    done = stacked(1, conf, "-c", SOME)
     assert (done.code, done.out.strip()) == (0, "3 6 9"), done.err
 
 
