@@ -62,8 +62,9 @@ def test_the_colour_blind_tell_families_of_mpi_routines_apart(kind):
 
 
 def test_main_is_the_palest_routine():
-    colours = views.routine_colours(["main", "int main(int, char **)", "domain", "MPI_Init", "solve"])
-    assert colours["main"] == colours["int main(int, char **)"]
+    names = ["main", "int main(int, char **)", "script.py", "domain", "MPI_Init", "solve"]
+    colours = views.routine_colours(names)
+    assert colours["main"] == colours["int main(int, char **)"] == colours["script.py"]
     light = {name: cielab(shade, np.eye(3))[0] for name, shade in colours.items()}
     assert all(light["main"] > light[name] for name in ("domain", "MPI_Init", "solve"))
 

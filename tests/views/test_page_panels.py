@@ -17,6 +17,7 @@ from pse.bench import _synthetic_trace
 from pse.bench._synthetic_trace import write_trace
 from pse.trace import EventType, MessageFlag, Selection, pair
 from pse.views.charts._load import loads
+from pse.views.core._time_breakdown import event_bars
 from pse.views.page import _messages, write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
@@ -221,6 +222,50 @@ def test_the_address_has_order_pins_and_search(made, load) -> None:
     assert before[0][0] == 2
     assert 1 not in before[0]
     assert load(path, ask("return location.hash"))(seen) == before
+
+
+def test_the_address_has_the_rows_that_are_seen_and_what_panels_show(made, load, browser) -> None:
+    """Height, folded processors, the first row in view, the window that sorts rows, choices in panels."""
+    opened, path = made
+    ask = load(path)
+    ask("gantt.timeline.zoomTo(0, arguments[0])", opened.span // 3)
+    ask("const order = document.getElementById('order'); order.value = 'waiting'; order.onchange()")
+    sorted_by_a_third = ask("return gantt.view.order")
+    ask("gantt.timeline.zoomTo(0, arguments[0])", opened.span)
+    ask(
+        "const { view, timeline } = gantt; view.scale = 4; view.folded.add('p1'); timeline.arrange();"
+        "document.getElementById('tab-messages').click();"
+        "const value = document.querySelectorAll('#panel select')[1];"
+        "value.value = 'messages'; value.onchange()"
+    )
+    ask("document.getElementById('rows').scrollTop = gantt.view.places[gantt.view.order[2]].y")
+    ask("gantt.timeline.history.remember()")
+    seen = (
+        "const { order, places, scale, folded } = gantt.view,"
+        " top = document.getElementById('rows').scrollTop;"
+        "return [order, scale, [...folded], Math.abs(places[order[2]].y - top) < 1,"
+        " document.querySelectorAll('#panel select')[1].value]"
+    )
+    before = ask(seen)
+    assert before == [sorted_by_a_third, 4, ["p1"], True, "messages"]
+    again = load(path, ask("return location.hash"))
+    assert again(seen) == before
+    until(browser, "!document.getElementById('again').hidden")
+    again("location.hash = ''")
+    until(browser, "gantt.view.scale === 1 && !gantt.view.panel && gantt.view.choice.order === 'place'")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_time_of_the_engine_is_that_of_the_bars(made, load, part) -> None:
+    """Hand-overs and memory are those of the view `time`."""
+    opened, path = made
+    begin, end = window_of(opened, part)
+    selection = Selection(begin=begin / 1e9, end=end / 1e9)
+    told = {share.label: share.total for share in event_bars(opened, selection).shares}
+    held = dict(load(path)("return [...gantt.accounted(arguments[0], arguments[1]).times]", begin, end))
+    assert held["engine:hand-over"] == pytest.approx(told["hand-over"], rel=1e-6)
+    assert held["engine:memory"] == pytest.approx(told["memory"], rel=1e-6)
+    assert told["hand-over"] > 0
 
 
 def test_a_line_of_the_program_finds_its_calls(made, load) -> None:

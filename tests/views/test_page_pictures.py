@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from pse.views.page import write_html
 pytest.importorskip("selenium", reason="selenium isn't installed")
 
 MS = 1_000_000
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
@@ -47,10 +49,75 @@ def test_a_picture_is_saved_as_it_is_seen(load, tmp_path) -> None:
     wanted = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
     assert (pixels == wanted).all(axis=2).sum() > 1000
     drawn = ET.fromstring(ask("return gantt.svgOf()"))
-    words = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    words = [one.text for one in drawn.iter(f"{SVG}text")]
     assert words[0] == ask("return gantt.model.title")
-    assert set(words[2:]) == set(ask("return gantt.model.rows.map((row) => row.label)"))
-    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}image"))) == 3
+    for names in ("rows.map((row) => row.label)", "groups.map((group) => group.name)"):
+        assert set(ask(f"return gantt.model.{names}")) <= set(words)
+
+
+def test_a_saved_svg_has_shapes_that_cover_what_the_pixels_do(load, browser, tmp_path) -> None:
+    """Drawn by the browser it has as much of each colour as the picture of pixels, and no pixels itself."""
+    write_trace(tmp_path / "trace", 900, 3)
+    write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
+    ask = load(tmp_path / "view.html")
+    ask("gantt.timeline.zoomTo(0, gantt.model.end / 4)")
+    ask("gantt.timeline.draw()")
+    text = ask("return gantt.svgOf()")
+    assert not list(ET.fromstring(text).iter(f"{SVG}image"))
+    colours = ask(
+        "return gantt.model.groups.filter(({ id }) => id.startsWith('call:')).map((one) => one.colour)"
+    )
+    shown = picture(ask("return gantt.pngOf()"))
+    (tmp_path / "saved.svg").write_text(text)
+    drawn = picture(painted(browser, tmp_path / "saved.svg"))
+    assert drawn.shape == shown.shape
+    for colour in colours:
+        wanted = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+        areas = [int((pixels == wanted).all(axis=2).sum()) for pixels in (shown, drawn)]
+        assert areas[0] > 300
+        assert areas[1] == pytest.approx(areas[0], rel=0.05)
+
+
+def painted(browser: Any, path: Path) -> str:
+    """The pixels of an SVG, as an address."""
+    browser.get("about:blank")
+    return browser.execute_async_script(
+        "const [text, done] = arguments, image = new Image(), canvas = document.createElement('canvas');"
+        "image.onload = () => {"
+        "  [canvas.width, canvas.height] = [image.width, image.height];"
+        "  canvas.getContext('2d').drawImage(image, 0, 0); done(canvas.toDataURL()); };"
+        "image.src = URL.createObjectURL(new Blob([text], { type: 'image/svg+xml' }))",
+        path.read_text(),
+    )
+
+
+def test_what_is_printed_has_fine_blocks_and_words_as_text(load, browser, tmp_path) -> None:
+    write_trace(tmp_path / "trace", 600, 2)
+    write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
+    load(tmp_path / "view.html")
+    made = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+    content = base64.b64decode(made)
+    widths = {int(width) for width in re.findall(rb"/Width (\d+)", content)}
+    assert max(widths) == 4 * browser.execute_script("return gantt.view.width")
+    assert len(content) < 1_000_000
+    assert browser.execute_script("return document.getElementById('paper').childElementCount") == 0
+
+
+def test_of_too_many_lines_some_are_drawn_and_it_is_said(load, browser, tmp_path) -> None:
+    write_trace(tmp_path / "trace", 60_000, 4)
+    write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
+    ask = load(tmp_path / "view.html")
+    ask("document.querySelector('[data-layer=lines]').click(); gantt.timeline.draw()")
+    drawn, whole = ask("return [gantt.view.lines.drawn, gantt.view.lines.all]")
+    assert 500 < drawn <= 3500 < whole
+    WebDriverWait(browser, 10, 0.02).until(
+        lambda _: (
+            ask("return document.getElementById('about-lines').textContent") == f"{drawn:,} of {whole:,}"
+        )
+    )
+    ask("gantt.timeline.zoomTo(0, gantt.model.end / 200); gantt.timeline.draw()")
+    drawn, whole = ask("return [gantt.view.lines.drawn, gantt.view.lines.all]")
+    assert drawn == whole > 0
 
 
 def test_paper_is_light_also_where_the_screen_is_dark(load, browser, tmp_path) -> None:

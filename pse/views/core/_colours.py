@@ -166,8 +166,8 @@ def routine_styles(names: Iterable[str]) -> dict[str, Style]:
 
 
 def _is_main(name: str) -> bool:
-    """Whether a routine is the whole program: ``main``, ``int main(int, char **)``."""
-    return re.fullmatch(r"(\w+ +)?main_*( *\(.*\))?", name) is not None
+    """Whether a routine is the whole program: ``main``, ``int main(int, char **)``, ``script.py``."""
+    return re.fullmatch(r"(\w+ +)?main_*( *\(.*\))?|[^/\s]+\.py", name) is not None
 
 
 def routine_family(name: str) -> str:

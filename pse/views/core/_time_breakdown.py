@@ -36,6 +36,8 @@ COUNTED = 4
 MEMORY = (EventType.ALLOCATE, EventType.FREE)
 LATEST = 2**53
 """ns: later times are damaged, and sums of them would not fit."""
+ENGINE_PARTS = ("hand-over", "memory")
+"""What the engine does that `engine_parts` tells."""
 START_AND_END = "start and end"
 """What the time outside of the program is called."""
 ENGINE_STYLES = {
@@ -168,7 +170,8 @@ def _engine(
     sums = {name: np.zeros(len(groups), "<i8") for name in ENGINE_STYLES}
     counts = dict.fromkeys(ENGINE_STYLES, 0)
     for rank in shown:
-        kind, spent = _pieces(trace, rank, selection)
+        kind, begins, ends = _pieces(trace, rank, selection)
+        spent = ends - begins
         for name, kinds in (("hand-over", HAND_OVER), ("memory", MEMORY), (START_AND_END, ENDS)):
             chosen = np.isin(kind, kinds)
             sums[name][place[rank]] += spent[chosen].sum()
@@ -179,13 +182,21 @@ def _engine(
         yield Share(name, style, sums[name], counts[name])
 
 
-def _pieces(trace: Trace, rank: int, selection: Selection) -> tuple[Array, Array]:
-    """Types of a rank's events, and the ns of engine that each ends."""
+def engine_parts(trace: Trace, rank: int, selection: Selection) -> tuple[Array, Array, Array]:
+    """When a rank's engine handed over, and found or freed memory: which of `ENGINE_PARTS`, begins, ends."""
+    kind, begins, ends = _pieces(trace, rank, selection)
+    chosen = np.isin(kind, (*HAND_OVER, *MEMORY)) & (ends > begins)
+    return np.isin(kind[chosen], MEMORY).astype("<i8"), begins[chosen], ends[chosen]
+
+
+def _pieces(trace: Trace, rank: int, selection: Selection) -> tuple[Array, Array, Array]:
+    """Types of a rank's events, and from when to when the engine did what each ends, ns."""
     kind = trace.files[rank].events["type"]
     times = np.clip(trace.run_times(rank, trace.files[rank].events["time"]), 0, LATEST)
     inside = np.cumsum(np.isin(kind, _OPEN).astype("i1") - np.isin(kind, _CLOSE), dtype="i4") > 0
-    spent = np.where(inside[:-1], 0, selection.limits.lengths(times[:-1], times[1:]))
-    return _with_ends(trace, rank, kind)[1:], spent
+    begins, ends = selection.limits.clip(times[:-1], times[1:])
+    ends = np.where(inside[:-1], begins, np.maximum(begins, ends))
+    return _with_ends(trace, rank, kind)[1:], begins, ends
 
 
 def _with_ends(trace: Trace, rank: int, kind: Array) -> Array:

@@ -23,6 +23,7 @@ from pse.views.core._rows import Row, rows
 from pse.views.core._selection_caption import selection_text, start_text
 from pse.views.page._blocks import BLOCK_DTYPE, Lane, lanes
 from pse.views.page._causes import Causes
+from pse.views.page._engine import engine_columns
 from pse.views.page._kinds import Kinds
 from pse.views.page._marks import marks
 from pse.views.page._messages import Messages, messages
@@ -75,6 +76,8 @@ def page_data(
     columns |= path_steps
     slices, left_out = slice_columns(trace, selection, shown)
     columns |= slices
+    engine, engine_times = engine_columns(trace, selection, shown)
+    columns |= engine_times
     marked, unmarked = marks(trace, shown, begin, end)
     described, text = packed(columns)
     head = {
@@ -91,7 +94,7 @@ def page_data(
         "partitions": _partitions(found),
         "outside": [_outside(trace, row.rank, window.end, end) for row in shown],
         "loops": _loops(trace), "series": sampled, "marks": marked, "endings": causes.texts,
-        "suspects": causes.suspects, "final": causes.final, "path": path,
+        "suspects": causes.suspects, "final": causes.final, "path": path, "engine": engine,
         "tags": _tags(trace), "messages": sent.described(), "program": _program(trace),
         "graph": _graph(trace, kinds), "columns": described,
     }  # fmt: skip

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from pse.errors import UsageError
@@ -62,13 +64,20 @@ def serve_pages(
     selection.check(trace)
     pages = Pages(trace, selection, most)
     try:
-        server = ThreadingHTTPServer((HOST, port), type("Handler", (_Handler,), {"pages": pages}))
+        server = _Server((HOST, port), type("Handler", (_Handler,), {"pages": pages}))
     except OSError as error:
         message = f"the page can't be served on port {port}: {error.strerror}"
         raise UsageError(message, help="choose another port, or none: then a free one is taken") from error
     with server:
         ready(f"http://{HOST}:{server.server_port}/{pages.token}/")
         server.serve_forever()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a reader that went away; what else is wrong is for the terminal."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Pages:

@@ -16,3 +16,15 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
+
+// Fills an element anew; the keyboard stays on what has the same words, or else the same place.
+export function refill(holder: HTMLElement, made: Element[]): void {
+  const all = () => [...holder.querySelectorAll<HTMLElement>("button, input, select, [tabindex]")],
+    before = all(),
+    place = before.indexOf(document.activeElement as HTMLElement),
+    words = before[place]?.textContent;
+  holder.replaceChildren(...made);
+  if (place < 0) return;
+  const after = all();
+  (after.find(({ textContent }) => textContent === words) ?? after[place])?.focus({ preventScroll: true });
+}

@@ -3,8 +3,8 @@
 import { byId } from "../shared/elements";
 import type { Model } from "./data/model";
 import type { Alignment } from "./data/pair";
-import { type Order, ORDERS, type Unit, UNITS } from "./rows";
-import type { Layer, View } from "./view";
+import { byTime, type Order, ORDERS, type Unit, UNITS } from "./rows";
+import { type Layer, type View, visibleRows } from "./view";
 
 const MOST = 100,
   REST = 350; // ms after the last change: what is passed on the way is no place to go back to
@@ -63,19 +63,35 @@ export function addressOf(model: Model, view: View): string {
   if (view.hidden.size) parts.set("hidden", JSON.stringify([...view.hidden]));
   if (view.selected !== null) parts.set("block", String(view.selected));
   if (view.chain) parts.set("at", String(Math.round(view.chain.time)));
-  const layers = (Object.keys(view.layers) as Layer[]).filter((layer) => view.layers[layer]);
-  if (view.layersChosen) parts.set("layers", layers.join(","));
+  if (view.layersChosen) parts.set("layers", layersOf(view).join(","));
   if (view.panel) parts.set("panel", view.panel);
   if (view.alignment !== "time") parts.set("align", view.alignment);
-  const { order, by, alike, pinned } = view.choice,
-    ranks = (rows: Set<number>) => [...rows].map((row) => model.rows[row].rank).join(",");
+  const chosen = Object.entries(view.chosen);
+  if (chosen.length) parts.set("chosen", JSON.stringify(Object.fromEntries(chosen)));
+  addRows(model, view, parts);
+  if (view.query) parts.set("find", view.query);
+  return parts.toString();
+}
+
+// The layers that are shown.
+export function layersOf({ layers }: View): Layer[] {
+  return (Object.keys(layers) as Layer[]).filter((layer) => layers[layer]);
+}
+
+// Which rows are shown, how, and which is the first.
+function addRows(model: Model, view: View, parts: URLSearchParams): void {
+  const { order, by, alike, sorted, pinned, hidden } = view.choice,
+    ranks = (rows: Iterable<number>) => [...rows].map((row) => model.rows[row].rank).join(","),
+    scroll = byId("rows").scrollTop;
   if (order !== "place") parts.set("order", order);
   if (by !== "rank") parts.set("by", by);
   if (alike) parts.set("alike", "1");
+  if (byTime(view.choice) && (sorted[0] > model.begin || sorted[1] < model.end)) parts.set("sorted", pair(...sorted));
   if (pinned.size) parts.set("pinned", ranks(pinned));
-  if (view.choice.hidden.size) parts.set("away", ranks(view.choice.hidden));
-  if (view.query) parts.set("find", view.query);
-  return parts.toString();
+  if (hidden.size) parts.set("away", ranks(hidden));
+  if (view.folded.size) parts.set("folded", JSON.stringify([...view.folded]));
+  if (view.scale !== 1) parts.set("high", view.scale.toFixed(3));
+  if (scroll > 0) parts.set("top", ranks(visibleRows(view, scroll).slice(0, 1)));
 }
 
 const pair = (begin: number, end: number) => `${Math.round(begin)},${Math.round(end)}`;
@@ -93,8 +109,13 @@ export interface Address {
   order: Order;
   by: Unit;
   alike: boolean;
+  sorted?: Window;
   pinned: number[]; // rows
   away: number[]; // rows that are hidden
+  folded: string[];
+  high: number; // of rows, as `scale` of a view
+  top: number[]; // the first row that is seen
+  chosen: Record<string, string>;
   find: string;
 }
 
@@ -124,17 +145,32 @@ export function readAddress(model: Model, text: string): Address {
     order: ORDERS.find((order) => order === parts.get("order")) ?? "place",
     by: UNITS.find((unit) => unit === parts.get("by")) ?? "rank",
     alike: parts.has("alike"),
+    sorted: window("sorted"),
     pinned: rows("pinned"),
     away: rows("away"),
+    folded: strings(parts.get("folded")),
+    high: Math.min(4, Math.max(0.01, numbers("high")[0] || 1)),
+    top: rows("top").slice(0, 1),
+    chosen: chosenIn(parts.get("chosen")),
     find: parts.get("find") ?? "",
   };
 }
 
 function strings(text: string | null): string[] {
+  const found = parsed(text);
+  return Array.isArray(found) ? found.map(String) : [];
+}
+
+function chosenIn(text: string | null): Record<string, string> {
+  const found = parsed(text);
+  if (!found || typeof found !== "object" || Array.isArray(found)) return {};
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, String(value)]));
+}
+
+function parsed(text: string | null): unknown {
   try {
-    const found: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(found) ? found.map(String) : [];
+    return JSON.parse(text ?? "null");
   } catch {
-    return [];
+    return null;
   }
 }

@@ -1,6 +1,6 @@
 // The list of hits: a table of blocks, sorted by any of its columns.
 
-import { byId, element } from "../shared/elements";
+import { byId, element, refill } from "../shared/elements";
 import { counted, duration, moment } from "../shared/numbers";
 import { kindOf } from "./causes";
 import { laneOf } from "./data/levels";
@@ -32,7 +32,7 @@ export function showHitList(model: Model, found: number[], choose: (entry: numbe
   table.append(titles, ...inOrder(model, found).slice(0, MOST).map((entry) => line(model, entry, choose)));
   const more = found.length - MOST;
   const rest = more > 0 ? [element("p", `and ${counted(more, "more hit")}; sort, or ask for less`)] : [];
-  card.replaceChildren(table, ...rest);
+  refill(card, [table, ...rest]);
 }
 
 const rowOf = (model: Model, entry: number): Row => model.rows[model.lanes[laneOf(model.base, entry)].row];

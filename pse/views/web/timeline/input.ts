@@ -261,7 +261,9 @@ function keysOf(timeline: Timeline): Record<string, () => void> {
     "?": () => byId<HTMLDialogElement>("help").showModal(),
     Backspace: () => timeline.travel(-1),
     B: () => timeline.travel(1),
-    m: () => timeline.mark(pointed),
+    j: () => timeline.across(1),
+    k: () => timeline.across(-1),
+    m: () => timeline.mark(markedTime(timeline)),
     r: () => timeline.selectRange(rangeOf(timeline)),
     z: () => timeline.zoomToRange(),
     l: () => timeline.longest(),
@@ -269,6 +271,12 @@ function keysOf(timeline: Timeline): Record<string, () => void> {
     Escape: () => (timeline.select(null), timeline.selectRange(null)),
     Enter: () => view.selected !== null && timeline.reveal(view.selected, true),
   };
+}
+
+// Where a marker goes: to the pointer, else to the begin of the selected block, or into the middle.
+function markedTime({ model, view }: Timeline): number {
+  if (!byId("cursor").hidden) return pointed;
+  return view.selected === null ? (view.begin + view.end) / 2 : model.base.start[view.selected];
 }
 
 // The selected block's time, or the window.
@@ -279,9 +287,9 @@ function rangeOf({ model, view }: Timeline): Range {
 }
 
 function onKey(timeline: Timeline, keys: Record<string, () => void>, event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || byId<HTMLDialogElement>("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || byId<HTMLDialogElement>("help").open) return;
   const target = event.target as HTMLElement,
-    inField = target.matches("input[type=search]"),
+    inField = target.matches("input[type=search], select"),
     onControl = target.matches("button, input, select, summary, [role=button]");
   if (inField && event.key === "Escape") return target.blur();
   if (inField || (onControl && ["Enter", " "].includes(event.key)) || !Object.hasOwn(keys, event.key)) return;

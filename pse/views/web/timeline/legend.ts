@@ -4,6 +4,7 @@ import { byId, element } from "../shared/elements";
 import { duration, moment, percent } from "../shared/numbers";
 import { eachPiece, firstAfter, levelFor } from "./data/levels";
 import type { Category, Group, Model } from "./data/model";
+import { engineShares } from "./data/tracks";
 import { styles } from "./drawing/styles";
 import { swatch, waitTexture } from "./drawing/textures";
 import type { Layer, View } from "./view";
@@ -95,8 +96,10 @@ function rest(model: Model): HTMLElement {
   const made = element("section", undefined, { class: "group", "aria-label": "Other" });
   const head = element("header");
   head.append(element("h3", "Other"));
+  const known = model.engine.map((name) => [`engine:${name}`, name === "memory" ? "memory found and freed" : name]);
   const lines = [
-    ["engine", model.stacked ? "outside of routines" : "engine, between calls"],
+    ...known,
+    ["engine", model.stacked ? "outside of routines" : known.length ? "rest of the engine" : "engine, between calls"],
     ["outside", "start and end"],
     ["sum", "all"],
     ["preempted", "of modules: without a core"],
@@ -162,7 +165,7 @@ export function buildLayers(model: Model, view: View, changed: () => void): void
 }
 
 // Where the time of all rows went between two moments: in each group of the legend, what lies between blocks
-// (`engine`), and before and after the program (`outside`).
+// (`engine`, and what is known of it by itself), and before and after the program (`outside`).
 export function accounted(model: Model, begin: number, end: number): { times: Map<string, number>; all: number } {
   const sums = new Float64Array(model.groups.length),
     level = levelFor(model.levels, (end - begin) / 2000);
@@ -180,6 +183,12 @@ export function accounted(model: Model, begin: number, end: number): { times: Ma
     for (const [from, to] of spans) outside += Math.max(0, Math.min(to, end) - Math.max(from, begin));
   const all = (end - begin) * model.rows.length,
     times = new Map(model.groups.map((group, number) => [group.id, sums[number]]));
+  const engine = engineShares(model, begin, end);
+  model.engine.forEach((name, part) => {
+    const time = engine.reduce((sum, own) => sum + own[part], 0);
+    covered += time;
+    times.set(`engine:${name}`, time);
+  });
   times.set("outside", outside).set("engine", Math.max(0, all - covered - outside)).set("sum", all).set("preempted", preempted);
   return { times, all };
 }
@@ -193,6 +202,11 @@ function preemptedIn({ base, preempted }: Model, lane: number, begin: number, en
     sum += (preempted[i] * inside) / Math.max(1, base.end[i] - base.start[i]);
   }
   return sum;
+}
+
+// Says if not all lines are drawn.
+function linesText({ lines: { drawn, all } }: View): string {
+  return drawn < all ? `${drawn.toLocaleString("en")} of ${all.toLocaleString("en")}` : "";
 }
 
 // The numbers of the window: time in each group, and its share of the time of all ranks.
@@ -212,5 +226,5 @@ export function showNumbers(model: Model, view: View): void {
     share.textContent = time ? percent(time / all) : "";
   }
   const about = document.getElementById("about-lines");
-  if (about) about.textContent = view.lines.left ? "too many: zoom in" : "";
+  if (about) about.textContent = linesText(view);
 }

@@ -4,33 +4,46 @@ import { duration } from "../shared/numbers";
 import { flowsOf } from "./drawing/flows";
 import { laneOf } from "./data/levels";
 import type { Model } from "./data/model";
-import { FONT, type Styles } from "./drawing/styles";
+import { FONT, type Pen, type Styles } from "./drawing/styles";
 import { type View, xOf } from "./view";
 
 const MOST_LINES = 3000,
+  SCATTER = 0x9e3779b1, // A product with it has bits that don't follow patterns of the program.
   MPI = 2; // the place of MPI's messages among the kinds
 
-type Pen = CanvasRenderingContext2D;
-
-// Lines from the hand-over of a tag to its arrival: of the chosen TPH, or all of the window.
+// Lines from the hand-over of a tag to its arrival: of the chosen TPH, or all of the window; of too many, some.
 export function drawLines(model: Model, view: View, pen: Pen, look: Styles): void {
-  const { sent, received, sender, receiver, tph, kind, step } = model.messages;
-  view.lines = { drawn: 0, left: 0 };
-  if (step || (!view.tph && !view.layers.lines)) return;
+  view.lines = { drawn: 0, all: 0 };
+  if (model.messages.step || (!view.tph && !view.layers.lines)) return;
   pen.strokeStyle = pen.fillStyle = view.tph ? look.ink : look.soft;
   pen.lineWidth = view.tph ? 1.4 : 0.8;
   pen.globalAlpha = view.tph ? 1 : 0.7;
-  const chosen: number[] = [],
-    others = kind.some((one) => one !== MPI); // Then messages of MPI carry what these are.
-  for (let i = 0; i < sent.length && chosen.length <= MOST_LINES; i++) {
-    if (view.tph && tph[i] !== view.tph) continue;
-    if (received[i] < view.begin || sent[i] > view.end || sender[i] === receiver[i]) continue;
-    if (sent[i] === received[i] || (others && kind[i] === MPI)) continue; // One end is not known.
-    chosen.push(i);
-  }
-  view.lines = chosen.length > MOST_LINES ? { drawn: 0, left: 1 } : { drawn: chosen.length, left: 0 };
-  if (chosen.length <= MOST_LINES) for (const i of chosen) drawLine(model, view, pen, i);
+  const all = linesIn(model, view),
+    drawn = all.filter(chosenOf(all.length));
+  view.lines = { drawn: drawn.length, all: all.length };
+  for (const i of drawn) drawLine(model, view, pen, i);
   pen.globalAlpha = 1;
+}
+
+// Messages between two rows that are shown, with both ends known, that reach into the window.
+function linesIn({ messages }: Model, view: View): number[] {
+  const { sent, received, sender, receiver, tph, kind } = messages,
+    others = kind.some((one) => one !== MPI), // Then messages of MPI carry what these are.
+    found: number[] = [];
+  for (let i = 0; i < sent.length; i++) {
+    if (view.tph && tph[i] !== view.tph) continue;
+    if (received[i] < view.begin || sent[i] > view.end || sent[i] === received[i] || (others && kind[i] === MPI)) continue;
+    const [from, to] = [view.places[sender[i]], view.places[receiver[i]]];
+    if (from !== to && from.height && to.height) found.push(i);
+  }
+  return found;
+}
+
+// Whether a line is drawn: of so many always the same ones, whatever part of the time is in view.
+function chosenOf(all: number): (i: number) => boolean {
+  let bits = 0;
+  while (all >> bits > MOST_LINES) bits++;
+  return (i) => !bits || Math.imul(i, SCATTER) >>> (32 - bits) === 0;
 }
 
 // What came to the selected call, and what it handed over.
@@ -46,7 +59,7 @@ function drawLine(model: Model, view: View, pen: Pen, i: number): void {
   const { sent, received, sender, receiver } = model.messages,
     from = view.places[sender[i]],
     to = view.places[receiver[i]];
-  if (from === to) return; // Rows that are drawn as one.
+  if (from === to || !from.height || !to.height) return; // Rows that are drawn as one, or hidden.
   const x1 = xOf(view, received[i]),
     y1 = to.y + to.main / 2;
   pen.beginPath();
@@ -85,9 +98,9 @@ export function drawChain(view: View, pen: Pen, look: Styles, scroll: number): v
   pen.lineWidth = 2;
   for (const { row, end, ending } of view.chain.links) {
     if (row < 0 || !ending || ending.row < 0) continue;
-    const middle = (place: { y: number; main: number }) => place.y + place.main / 2;
-    const from = [xOf(view, ending.time), middle(view.places[ending.row])] as const;
-    arrow(pen, ...from, xOf(view, end), middle(view.places[row]));
+    const [late, own] = [view.places[ending.row], view.places[row]];
+    if (late.height && own.height)
+      arrow(pen, xOf(view, ending.time), late.y + late.main / 2, xOf(view, end), own.y + own.main / 2);
   }
 }
 

@@ -73,15 +73,21 @@ function describeBlock(model: Model, entry: number, rowNumber: number): HTMLElem
   return article(kind.label, kind.colour, facts);
 }
 
+const MOST_FLOWS = 8; // that are told one by one
+
 // What came to a call from other ranks, and what it handed over.
 function flowFacts(model: Model, entry: number, row: number): Fact[] {
-  const { sent, received, sender, receiver, tag, bytes: sizes } = model.messages;
-  return flowsOf(model, entry, row).map(({ message, into }): Fact => {
+  const { sent, received, sender, receiver, tag, bytes: sizes } = model.messages,
+    flows = flowsOf(model, entry, row),
+    rest = flows.slice(MOST_FLOWS),
+    size = rest.reduce((sum, { message }) => sum + sizes[message], 0);
+  const facts = flows.slice(0, MOST_FLOWS).map(({ message, into }): Fact => {
     const other = model.rows[into ? sender[message] : receiver[message]].rank,
       at = moment(into ? received[message] : sent[message], 1e3);
     const text = `${model.tags[tag[message] - 1]}, ${bytes(sizes[message])}, ${into ? "from" : "to"} rank ${other} at ${at}`;
     return [into ? "input" : "output", text];
   });
+  return rest.length ? [...facts, ["and", `${counted(rest.length, "more hand-over")}, ${bytes(size)} together`]] : facts;
 }
 
 function tphText(model: Model, number: number): string {

@@ -13,6 +13,7 @@ export type Unit = (typeof UNITS)[number];
 export interface RowChoice {
   order: Order;
   by: Unit;
+  sorted: [number, number]; // the window whose times order rows, and say which are alike
   pinned: Set<number>;
   hidden: Set<number>;
   alike: boolean; // rows that are alike are one
@@ -24,9 +25,10 @@ export interface ShownRows {
   alike: Map<number, number[]>; // of a row that stands for others, those
 }
 
-// The rows to show; a window of time says what they did, `room` how many of those that are alike may stay.
-export function rowsToShow(model: Model, choice: RowChoice, begin: number, end: number, room: number): ShownRows {
-  const together = togetherBy(model, choice.by),
+// The rows to show; `room`: how many of those that are alike may stay.
+export function rowsToShow(model: Model, choice: RowChoice, room: number): ShownRows {
+  const [begin, end] = choice.sorted,
+    together = togetherBy(model, choice.by),
     there = [...(together.size ? together.keys() : model.rows.keys())].filter((row) => !choice.hidden.has(row)),
     sums = choice.order === "place" && !choice.alike ? [] : means(groupTimes(model, begin, end), together),
     alike = choice.alike ? clusters(there, sums, end - begin, room) : new Map<number, number[]>();
@@ -38,6 +40,9 @@ export function rowsToShow(model: Model, choice: RowChoice, begin: number, end: 
   const pinned = standing.filter((row) => choice.pinned.has(row));
   return { rows: [...pinned, ...standing.filter((row) => !choice.pinned.has(row))], together, alike };
 }
+
+// Whether rows depend on what ranks did in a window.
+export const byTime = ({ order, alike }: RowChoice) => alike || order === "busy" || order === "waiting";
 
 export function nameOf({ rows }: Model, { by }: RowChoice, row: number): string {
   const { name, group, host } = rows[row];
@@ -81,11 +86,13 @@ export function groupTimes(model: Model, begin: number, end: number): Float64Arr
 const sumOf = (model: Model, times: Float64Array, categories: string[]) =>
   times.reduce((sum, time, group) => (categories.includes(model.groups[group].category) ? sum + time : sum), 0);
 
-export function busy(model: Model, times: Float64Array): number {
-  return sumOf(model, times, model.stacked ? ["routine"] : ["call"]);
+// Of routines alone those are the busiest that are the least in MPI.
+function busy(model: Model, times: Float64Array): number {
+  if (!model.stacked) return sumOf(model, times, ["call"]);
+  return -times.reduce((sum, time, group) => (model.groups[group].name.startsWith("MPI_") ? sum + time : sum), 0);
 }
 
-export function waiting(model: Model, times: Float64Array): number {
+function waiting(model: Model, times: Float64Array): number {
   return sumOf(model, times, ["wait", "state"]);
 }
 

@@ -6,9 +6,9 @@ import { drawOverview, drawRuler, forgetOverview } from "./drawing/axis";
 import { type Chain, chainAt, kindOf } from "./causes";
 import { tellEmbedder } from "./embedded";
 import { FilterError, filtered, isFilter } from "./data/filter";
-import { buildRowChoice, fillGutter } from "./drawing/gutter";
+import { buildRowChoice, fillGutter, showSorted } from "./drawing/gutter";
 import { align, type Alignment } from "./data/pair";
-import { addressOf, History, readAddress } from "./history";
+import { addressOf, History, layersOf, readAddress } from "./history";
 import { showHitList } from "./hits";
 import { showNumbers } from "./legend";
 import { blocksIn, firstAfter, laneOf } from "./data/levels";
@@ -21,7 +21,7 @@ import { showPanel } from "./panels/panels";
 import { type Range, showRange } from "./range";
 import { findEntries } from "./search";
 import { showFiner } from "./served";
-import { chooseRows, type Found, layOut, look, pixels, type View, viewOf } from "./view";
+import { chooseRows, type Found, layOut, look, pixels, type View, viewOf, visibleRows } from "./view";
 
 export class Timeline {
   readonly view: View;
@@ -56,6 +56,7 @@ export class Timeline {
     const { model, view } = this;
     showNumbers(model, view);
     showPath(model, view);
+    showSorted(view);
     showPanel(this);
     showFiner(model, view);
   };
@@ -101,6 +102,12 @@ export class Timeline {
   chooseRows = (): void => {
     chooseRows(this.model, this.view);
     this.arrange();
+  };
+
+  // By what ranks do in the window.
+  sortRows = (): void => {
+    this.view.choice.sorted = [this.view.begin, this.view.end];
+    this.chooseRows();
   };
 
   // Selects a block, and its TPH; of a wait, who kept the rank waiting at a moment in it.
@@ -234,12 +241,38 @@ export class Timeline {
 
   neighbour(step: number): void {
     const { model, view } = this;
-    if (view.selected === null) return;
+    if (view.selected === null) return this.across(1);
     const lane = laneOf(model.base, view.selected),
       next = view.selected + step;
     if (next < model.base.from[lane] || next >= model.base.from[lane + 1]) return;
     this.select(next);
     this.reveal(next);
+  }
+
+  // To the row above (-1) or below (1), at the same moment; at first, to the row at the top of the picture.
+  across(step: number): void {
+    const { view } = this,
+      { order, selected } = view,
+      here = selected === null ? -1 : order.indexOf(this.inBase(selected).row),
+      first = order.indexOf(visibleRows(view, byId("rows").scrollTop)[0]);
+    for (let place = here < 0 ? first : here + step; place >= 0 && place < order.length; place += step) {
+      const entry = this.blockOf(order[place]);
+      if (entry < 0) continue;
+      this.select(entry);
+      return this.scrollTo(order[place]);
+    }
+  }
+
+  // The block of a row in the window that is the nearest to the middle of what is seen of the selected one; -1: none.
+  private blockOf(row: number): number {
+    const { model, view } = this,
+      { base } = model,
+      [from, to] = view.selected === null ? [view.begin, view.begin] : [base.start[view.selected], base.end[view.selected]],
+      time = (Math.max(from, view.begin) + Math.min(to, view.end)) / 2,
+      lane = model.rows[row].lanes[0],
+      entry = firstAfter(base, lane, time);
+    if (entry < base.from[lane + 1] && base.start[entry] < view.end) return entry;
+    return entry > base.from[lane] && base.end[entry - 1] > view.begin ? entry - 1 : -1;
   }
 
   // Puts the run that is compared beside this one: from the begin of both, or iteration by iteration.
@@ -326,10 +359,12 @@ export class Timeline {
     for (const box of document.querySelectorAll<HTMLInputElement>("[data-group]"))
       box.checked = !view.hidden.has(box.dataset.group!);
     view.markers = asked.markers;
-    if (asked.layers) this.showLayers(asked.layers);
+    this.showLayers(asked.layers ?? layersOf(viewOf(model)));
+    view.layersChosen = asked.layers !== undefined;
     view.panel = asked.panel;
     if (asked.alignment !== view.alignment) this.align(asked.alignment);
-    Object.assign(view.choice, { order: asked.order, by: asked.by, alike: asked.alike });
+    Object.assign(view.choice, { order: asked.order, by: asked.by, alike: asked.alike, sorted: asked.sorted ?? [model.begin, model.end] });
+    [view.folded, view.scale, view.chosen] = [new Set(asked.folded), asked.high, asked.chosen];
     [view.choice.pinned, view.choice.hidden] = [new Set(asked.pinned), new Set(asked.away)];
     buildRowChoice(this);
     if (asked.block !== null && asked.block >= 0 && asked.block < model.base.start.length)
@@ -339,6 +374,7 @@ export class Timeline {
     showPanel(this);
     this.resize();
     this.chooseRows();
+    byId("rows").scrollTop = asked.top.length ? view.places[asked.top[0]].y || 0 : 0;
     if (asked.find !== view.query) this.searchFor(asked.find);
   }
 
@@ -352,8 +388,8 @@ export class Timeline {
   followLink = (): void => {
     const text = location.hash.slice(1),
       asked = new URLSearchParams(text);
-    if (asked.has("from")) this.followBlock(asked);
-    else if (asked.size) this.readAddress(text);
+    if (!asked.has("from")) return this.show(text);
+    this.followBlock(asked);
     this.history.remember();
   };
 

@@ -61,6 +61,7 @@ export interface View {
   range: Range | null; // of which statistics are shown
   alignment: Alignment; // of the run that is compared
   panel: string; // which one is open, "": none
+  chosen: Record<string, string>; // in panels, by what is chosen
   markers: number[]; // times, two at most
   tph: number; // place in `model.tphs`, from 1
   tphList: number[]; // its entries, lane by lane
@@ -76,7 +77,7 @@ export interface View {
   together: Map<number, number[]>; // of a row that is drawn with others as one, all of them
   alike: Map<number, number[]>; // of a row that stands for others, those
   places: Place[]; // of rows, see `layOut`; hidden ones have no height
-  lines: { drawn: number; left: number };
+  lines: { drawn: number; all: number }; // in the window
 }
 
 export function viewOf(model: Model): View {
@@ -105,6 +106,7 @@ export function viewOf(model: Model): View {
     range: null,
     alignment: "time",
     panel: "",
+    chosen: {},
     markers: [],
     tph: 0,
     tphList: [],
@@ -115,12 +117,12 @@ export function viewOf(model: Model): View {
     failed: outlined(model, entriesOf(model, 1)),
     unfinished: outlined(model, entriesOf(model, 2)),
     hits: outlined(model, []),
-    choice: { order: "place", by: "rank", pinned: new Set(), hidden: new Set(), alike: false },
+    choice: { order: "place", by: "rank", sorted: [model.begin, model.end], pinned: new Set(), hidden: new Set(), alike: false },
     order: model.rows.map((_, row) => row),
     together: new Map(),
     alike: new Map(),
     places: [],
-    lines: { drawn: 0, left: 0 },
+    lines: { drawn: 0, all: 0 },
   };
 }
 
@@ -170,10 +172,10 @@ export function grouped(view: View): boolean {
   return order === "place" && by === "rank" && !pinned.size && !alike;
 }
 
-// Chooses the rows anew, by what they do in the window.
+// Chooses the rows anew.
 export function chooseRows(model: Model, view: View): void {
   const room = Math.max(4, Math.floor(view.height / (LEAST_MAIN + SPACE + 2)));
-  const found = rowsToShow(model, view.choice, view.begin, view.end, room);
+  const found = rowsToShow(model, view.choice, room);
   [view.order, view.together, view.alike] = [found.rows, found.together, found.alike];
 }
 

@@ -41,6 +41,8 @@ export interface Decoded {
   // Time slices of the coscheduled layer, and what was matched in them, by time.
   slices: Timed & Record<"exchange", Float64Array> & Record<"operations" | "timed", Uint32Array>;
   matches: Timed & Record<"kind", Uint32Array>;
+  // What the engine did between calls: how much of a time, of which row, which of `engine` in the head.
+  engineTimes: Record<"begin" | "length" | "time", Float64Array> & Record<"row" | "part", Uint32Array>;
   path: { begin: Float64Array; length: Float64Array; row: Uint32Array; part: Uint32Array }; // row from 1; 0: not shown
 }
 
@@ -73,6 +75,7 @@ export async function decoded(task: Task): Promise<Decoded> {
       operations: columns.integers("slice_operations"),
       timed: columns.integers("slice_timed"),
     },
+    engineTimes: engineTimes(task, columns),
     matches: { ...timed(task, columns, "match"), kind: columns.integers("match_kind") },
     path: {
       begin: columns.numbers("path_begin"),
@@ -199,6 +202,16 @@ function timed(task: Task, columns: Columns, name: string): Timed {
     length: columns.numbers(`${name}_length`),
     row: columns.integers(`${name}_row`),
     number: columns.integers(`${name}_number`),
+  };
+}
+
+function engineTimes(task: Task, columns: Columns): Decoded["engineTimes"] {
+  return {
+    begin: columns.numbers("engine_begin").map((time) => time + task.begin),
+    length: columns.numbers("engine_length"),
+    time: columns.numbers("engine_time"),
+    row: columns.integers("engine_row"),
+    part: columns.integers("engine_part"),
   };
 }
 

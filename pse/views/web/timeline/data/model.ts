@@ -126,6 +126,7 @@ interface Head extends Program, Runs {
   series: RowSeries[];
   marks: Mark[];
   messages: MessageKinds;
+  engine: string[]; // what the engine does between calls that is known
   path: { name: string; kind: string }[]; // what the pieces of the critical path are
   tags: string[];
   suspects: [number, number][]; // ranks whose last wait never ended, and those that should have ended it
@@ -147,6 +148,7 @@ export interface Model extends Omit<Head, "messages">, Entries {
   own: number[]; // lanes of the run that is shown
   messages: Decoded["messages"] & MessageKinds;
   steps: Decoded["path"];
+  engineTimes: Decoded["engineTimes"];
   slices: Decoded["slices"];
   matches: Decoded["matches"];
   tphs: Tphs;
@@ -156,7 +158,7 @@ export interface Model extends Omit<Head, "messages">, Entries {
 
 export async function readModel(): Promise<Model> {
   const head: Head = JSON.parse(byId("head").textContent!);
-  const { levels, entries, messages, tphs, series, path, slices, matches } = await decode(head, byId("data").textContent!);
+  const { levels, entries, messages, tphs, series, path, slices, matches, engineTimes } = await decode(head, byId("data").textContent!);
   for (const row of head.rows) [row.lanes, row.others, row.series] = [[], [], []];
   head.lanes.forEach(({ row, run }, number) => (run ? head.rows[row].others : head.rows[row].lanes).push(number));
   head.series.forEach((one, number) => {
@@ -170,6 +172,7 @@ export async function readModel(): Promise<Model> {
     own: head.rows.flatMap(({ lanes }) => lanes),
     messages: { ...messages, ...head.messages },
     steps: path,
+    engineTimes,
     slices,
     matches,
     tphs: new Tphs(tphs, head.loops),

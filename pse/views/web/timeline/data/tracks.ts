@@ -1,5 +1,6 @@
 // What all ranks that are shown do, hold and send, over time.
 
+import { caller } from "./callers";
 import { eachEntry } from "./sites";
 import type { Model } from "./model";
 
@@ -96,18 +97,33 @@ export function sentOf(model: Model, begin: number, end: number, parts: number):
   return made;
 }
 
-// The time of each row in each group of the legend, what lies between blocks, and outside of the program.
-export function rowShares(model: Model, begin: number, end: number): { groups: Float64Array[]; outside: number[] } {
+// The time of each row in each part of the engine that is known.
+export function engineShares({ rows, engine, engineTimes }: Model, begin: number, end: number): Float64Array[] {
+  const made = rows.map(() => new Float64Array(engine.length)),
+    { begin: begins, length, time, row, part } = engineTimes;
+  for (let i = 0; i < begins.length; i++) {
+    const inside = Math.min(end, begins[i] + length[i]) - Math.max(begin, begins[i]);
+    if (inside > 0) made[row[i]][part[i]] += (time[i] * inside) / length[i];
+  }
+  return made;
+}
+
+// The time of each row in each group of the legend, of routines alone without what they call, what lies between blocks, and outside of the program.
+export function rowShares(model: Model, begin: number, end: number): { groups: Float64Array[]; engine: Float64Array[]; outside: number[] } {
   const groups = model.rows.map(() => new Float64Array(model.groups.length));
+  const numbers = new Map(model.groups.map(({ id }, number) => [id, number]));
   eachEntry(model, begin, end, (entry, inside, lane) => {
     const { base, groupOf } = model,
-      { row, nested } = model.lanes[lane];
-    if (nested) return;
-    for (let piece = base.first[entry]; piece < base.first[entry + 1]; piece++)
-      groups[row][groupOf[base.kind[piece]]] += inside * base.time[piece];
+      { row, nested, layer } = model.lanes[lane];
+    if (layer || (nested && !model.stacked)) return;
+    for (let piece = base.first[entry]; piece < base.first[entry + 1]; piece++) {
+      const time = inside * base.time[piece];
+      groups[row][groupOf[base.kind[piece]]] += time;
+      if (nested) caller(model, base, lane, entry, (outer, share) => (groups[row][numbers.get(outer.group)!] -= share * time));
+    }
   });
   const outside = model.outside.map((spans) =>
     spans.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, end) - Math.max(from, begin)), 0),
   );
-  return { groups, outside };
+  return { groups, engine: engineShares(model, begin, end), outside };
 }

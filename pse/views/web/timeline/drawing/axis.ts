@@ -2,10 +2,11 @@
 
 import { byId } from "../../shared/elements";
 import { decimal, moment, threeDigits, unitFor } from "../../shared/numbers";
-import { firstAfter, type Level, levelFor } from "../data/levels";
+import { caller } from "../data/callers";
+import { levelFor } from "../data/levels";
 import type { Kind, Model } from "../data/model";
 import { drawMarkers } from "../overlays";
-import { FONT, prepared, styles } from "./styles";
+import { FONT, type Pen, prepared, type Styles, styles } from "./styles";
 import { pixels, shown, type View, xOf } from "../view";
 
 // Ticks at 1, 2 or 5 of a power of ten, 90 pixels apart or more.
@@ -18,10 +19,11 @@ export function ticksOf(view: View): { step: number; at: number[] } {
   return { step, at };
 }
 
+const RULER = 28; // CSS pixels
+
 // Far from the origin and at fine steps, ticks are counted from a round time before the window.
-export function drawRuler(view: View): void {
-  const pen = prepared(byId<HTMLCanvasElement>("ruler"), view.width, 28),
-    look = styles(),
+export function drawRuler(view: View, pen: Pen = prepared(byId<HTMLCanvasElement>("ruler"), view.width, RULER)): void {
+  const look = styles(),
     { step, at } = ticksOf(view);
   const far = view.begin > 1e4 * step;
   const origin = far ? Math.floor(view.begin / (100 * step)) * 100 * step : 0;
@@ -79,23 +81,6 @@ function overviewShares(model: Model, view: View, width: number): Map<string, Fl
   return shares;
 }
 
-// What is nested takes its time from the routine around it, of which `take` gets the kinds and their shares.
-function caller(
-  model: Model,
-  level: Level,
-  lane: number,
-  entry: number,
-  take: (outer: Kind, share: number) => void,
-): void {
-  const around = firstAfter(level, lane - 1, level.start[entry]);
-  if (around >= level.from[lane] || level.start[around] > level.start[entry]) return;
-  let whole = 0;
-  for (let p = level.first[around]; p < level.first[around + 1]; p++) whole += level.time[p];
-  for (let p = level.first[around]; whole && p < level.first[around + 1]; p++) {
-    take(model.kinds[level.kind[p]], level.time[p] / whole);
-  }
-}
-
 function spread(cells: Float64Array, from: number, to: number, amount: number): void {
   const first = Math.min(Math.floor(from), cells.length - 1),
     last = Math.min(Math.floor(to), cells.length - 1);
@@ -121,6 +106,17 @@ export function drawOverview(model: Model, view: View): void {
   if (kept?.key !== key) kept = { ...wholeOverview(model, view), key };
   canvas.title = kept.title;
   pen.drawImage(kept.canvas, 0, 0, view.width, HEIGHT);
+  drawWindow(model, view, pen, look);
+}
+
+// The overview with its window, drawn with another pen.
+export function drawOverviewWith(pen: Pen, model: Model, view: View): void {
+  drawShares(model, view, pen);
+  drawWindow(model, view, pen, styles());
+}
+
+// What is in view of all.
+function drawWindow(model: Model, view: View, pen: Pen, look: Styles): void {
   const left = placeIn(model, view, view.begin),
     right = Math.max(placeIn(model, view, view.end), left + 2);
   pen.fillStyle = look.paper;
@@ -134,8 +130,12 @@ export function drawOverview(model: Model, view: View): void {
 }
 
 function wholeOverview(model: Model, view: View): { canvas: HTMLCanvasElement; title: string } {
-  const canvas = document.createElement("canvas"),
-    pen = prepared(canvas, view.width, HEIGHT);
+  const canvas = document.createElement("canvas");
+  return { canvas, title: drawShares(model, view, prepared(canvas, view.width, HEIGHT)) };
+}
+
+// Shares of modules, how many ranks wait, hits; gives what that is in words.
+function drawShares(model: Model, view: View, pen: Pen): string {
   const width = Math.max(1, Math.floor(view.width)),
     base = new Float64Array(width + 1).fill(HEIGHT - 4),
     shares = overviewShares(model, view, width);
@@ -154,12 +154,11 @@ function wholeOverview(model: Model, view: View): { canvas: HTMLCanvasElement; t
   const hits = new Set(view.found.map((entry) => Math.round(placeIn(model, view, model.base.start[entry]))));
   for (const x of hits) pen.fillRect(x, 0, 1, 6);
   const what = model.stacked ? "routines" : "modules";
-  const title = `Ranks in ${what}, up to ${threeDigits(most)} of ${model.rows.length}, and below, in red, how many wait: drag to move`;
-  return { canvas, title };
+  return `Ranks in ${what}, up to ${threeDigits(most)} of ${model.rows.length}, and below, in red, how many wait: drag to move`;
 }
 
 // How many ranks wait, over the whole trace, as the strength of a strip: for each other, inside of MPI and outside.
-function drawHeat(model: Model, view: View, pen: CanvasRenderingContext2D, width: number): void {
+function drawHeat(model: Model, view: View, pen: Pen, width: number): void {
   const cells = new Float64Array(width + 1),
     cell = (model.end - model.begin) / width,
     level = levelFor(model.levels, cell);

@@ -1,11 +1,11 @@
 // Names of the rows: a processor's name folds its rows, a row's name pins or hides it.
 
-import { byId, element } from "../../shared/elements";
-import { bytes, counted } from "../../shared/numbers";
+import { byId, element, refill } from "../../shared/elements";
+import { bytes, counted, moment } from "../../shared/numbers";
 import type { Row } from "../data/model";
-import { nameOf, type Order, type Unit } from "../rows";
+import { byTime, nameOf, type Order, type Unit } from "../rows";
 import type { Timeline } from "../timeline";
-import { grouped, type Place } from "../view";
+import { grouped, type Place, type View } from "../view";
 
 export function fillGutter(timeline: Timeline): void {
   const { model, view } = timeline,
@@ -32,11 +32,11 @@ export function fillGutter(timeline: Timeline): void {
       parts.push(at(element("span", text, { class: "lane" }), y, height));
     }
   }
-  byId("gutter").replaceChildren(...parts);
+  refill(byId("gutter"), parts);
   showRowNote(timeline);
 }
 
-// A click pins a row to the top, or lets it go; with Alt, or the middle button, it hides it.
+// A click pins a row to the top, or lets it go; with Alt, or the right button, it hides it.
 function rowName(timeline: Timeline, index: number, together: boolean, place: Place): HTMLElement {
   const { choice, alike, together: ranks } = timeline.view,
     row = timeline.model.rows[index],
@@ -51,17 +51,19 @@ function rowName(timeline: Timeline, index: number, together: boolean, place: Pl
     tabindex: 0,
     class: together ? "thread" : "thread wide",
     "aria-pressed": pinned,
-    title: `${where}${others ? `, and ${counted(others, "row")} like it` : ""}\nclick: ${pinned ? "unpin" : "pin to the top"} · Alt and click: hide`,
+    title: `${where}${others ? `, and ${counted(others, "row")} like it` : ""}\nclick: ${pinned ? "unpin" : "pin to the top"} · right button, or Alt and click: hide`,
   });
-  made.onclick = (event) => {
-    if (event.altKey) choice.hidden.add(index);
+  const choose = (hide: boolean) => {
+    if (hide) choice.hidden.add(index);
     else if (pinned) choice.pinned.delete(index);
     else choice.pinned.add(index);
     timeline.chooseRows();
   };
+  made.onclick = (event) => choose(event.altKey);
   made.onkeydown = (event) => {
-    if (["Enter", " "].includes(event.key)) (event.preventDefault(), made.click());
+    if (["Enter", " "].includes(event.key)) (event.preventDefault(), choose(event.altKey));
   };
+  made.oncontextmenu = (event) => (event.preventDefault(), choose(true)); // A finger that rests, too.
   return at(made, place.y, Math.max(12, place.main));
 }
 
@@ -98,7 +100,7 @@ export function buildRowChoice(timeline: Timeline): void {
   by.querySelector<HTMLOptionElement>("[value=processor]")!.hidden = timeline.model.rows.every((row) => !row.group);
   order.onchange = () => {
     choice.order = order.value as Order;
-    timeline.chooseRows();
+    timeline.sortRows();
   };
   by.onchange = () => {
     choice.by = by.value as Unit;
@@ -108,12 +110,20 @@ export function buildRowChoice(timeline: Timeline): void {
   };
   alike.onchange = () => {
     choice.alike = alike.checked;
-    timeline.chooseRows();
+    timeline.sortRows();
   };
+  byId("again").onclick = timeline.sortRows;
   byId("unhide").onclick = () => {
     choice.hidden.clear();
     timeline.chooseRows();
   };
+}
+
+// Offers to sort rows by the window, if that isn't the one by which they are.
+export function showSorted({ choice, begin, end }: View): void {
+  const [from, to] = choice.sorted;
+  byId("again").hidden = !byTime(choice) || (from === begin && to === end);
+  byId("again").title = `Rows are chosen by the time from ${moment(from, (to - from) / 1000, to)} to ${moment(to, (to - from) / 1000)}`;
 }
 
 // Says what isn't shown.

@@ -2,7 +2,7 @@
 
 import type { Level } from "../data/levels";
 import type { Group, Model } from "../data/model";
-import { mixed, NOTHING, type Paint, packed, type Raster } from "./raster";
+import { mixed, NOTHING, type Paint, packed, type Surface } from "./raster";
 import type { Styles } from "./styles";
 import { ASLEEP, HATCHES, PREEMPTED, waitTexture } from "./textures";
 import type { LanePlace, View } from "../view";
@@ -75,11 +75,11 @@ export class LanePainter {
   private wide = false; // what was collected is the edge of an entry that is longer than a pixel
 
   constructor(
-    private raster: Raster,
+    private surface: Surface,
     private model: Model,
     private palette: Palette,
     private begin: number,
-    private scale: number, // pixels of the raster in a ns
+    private scale: number, // pixels of the surface in a ns
     private ratio: number, // and in a CSS pixel
     private scroll: number,
   ) {
@@ -97,7 +97,7 @@ export class LanePainter {
     const x0 = (level.start[i] - this.begin) * this.scale,
       x1 = (level.end[i] - this.begin) * this.scale,
       left = Math.max(x0, 0),
-      right = Math.min(x1, this.raster.width);
+      right = Math.min(x1, this.surface.width);
     const first = Math.floor(left),
       last = Math.floor(right);
     if (first === last) return this.collect(level, i, first, x1 > x0 ? (right - left) / (x1 - x0) : 1, false);
@@ -140,7 +140,7 @@ export class LanePainter {
     }
     const paint = this.palette.groups[this.model.groupOf[level.kind[piece]]];
     if (!paint) return;
-    this.raster.fill(from, to, this.top, this.bottom, paint, this.top);
+    this.surface.fill(from, to, this.top, this.bottom, paint, this.top);
     this.preempt(level, i, from, to);
     const width = (to - from) / this.ratio;
     const wait = this.palette.waits[this.model.groupOf[level.kind[piece]]];
@@ -162,7 +162,7 @@ export class LanePainter {
     if (!lost) return;
     const share = Math.min(1, lost / (level.end[i] - level.start[i]));
     const bottom = this.top + Math.round(share * (this.bottom - this.top));
-    this.raster.fill(from, to, this.top, bottom, this.palette.preempted, this.top);
+    this.surface.fill(from, to, this.top, bottom, this.palette.preempted, this.top);
   }
 
   // The end of a wait: another rank has done what ends it, and this one isn't awake yet.
@@ -172,13 +172,13 @@ export class LanePainter {
     const left = Math.round((level.end[i] - woken[i] - this.begin) * this.scale);
     const bare = { fill: this.palette.row, texture: null, ink: 0 };
     for (const paint of [bare, this.palette.asleep])
-      this.raster.fill(Math.max(left, from), to, this.top, this.bottom, paint, this.top);
+      this.surface.fill(Math.max(left, from), to, this.top, this.bottom, paint, this.top);
   }
 
   // Blocks that touch are told apart.
   private part(right: number): void {
     const paper = { fill: this.palette.paper, texture: null, ink: 0 };
-    this.raster.fill(right - Math.round(this.ratio), right, this.top, this.bottom, paper, 0);
+    this.surface.fill(right - Math.round(this.ratio), right, this.top, this.bottom, paper, 0);
   }
 
   // A pixel of several lanes that are drawn as one: how much of each group they have in it together.
@@ -210,7 +210,7 @@ export class LanePainter {
       this.amounts[group] = 0;
       if (!paint) continue;
       const next = Math.min(Math.round(this.bottom - sum * height), waits[group] ? edge : edge - 1);
-      this.raster.fill(this.column, to, Math.max(next, this.top), edge, paint, this.top);
+      this.surface.fill(this.column, to, Math.max(next, this.top), edge, paint, this.top);
       edge = Math.max(next, this.top);
       any = true;
     }
@@ -225,9 +225,9 @@ export class LanePainter {
       paint = this.palette.groups[group],
       share = Math.min(1, this.amounts[group] * this.scale);
     if (paint && paint.fill !== NOTHING)
-      this.raster.tint(this.column, this.column + 1, this.top, this.bottom, paint.fill, share);
+      this.surface.tint(this.column, this.column + 1, this.top, this.bottom, paint.fill, share);
     else if (paint && share >= 0.5)
-      this.raster.fill(this.column, this.column + 1, this.top, this.bottom, paint, this.top);
+      this.surface.fill(this.column, this.column + 1, this.top, this.bottom, paint, this.top);
     this.amounts[group] = this.touched.length = 0;
   }
 
@@ -235,6 +235,6 @@ export class LanePainter {
   private underline(to: number): void {
     const soft = { fill: this.palette.soft, texture: null, ink: 0 },
       high = Math.round(this.ratio);
-    this.raster.fill(this.column, to, this.bottom, this.bottom + high, soft, 0);
+    this.surface.fill(this.column, to, this.bottom, this.bottom + high, soft, 0);
   }
 }

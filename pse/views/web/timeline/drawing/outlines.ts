@@ -2,7 +2,7 @@
 
 import { laneOf } from "../data/levels";
 import type { Model } from "../data/model";
-import type { Styles } from "./styles";
+import type { Pen, Styles } from "./styles";
 import { type LanePlace, type View, visibleRows, xOf } from "../view";
 
 // Entries by time with their lanes; `longest`: how far before the window one that reaches into it may begin.
@@ -17,8 +17,6 @@ export function outlined(model: Model, entries: number[]): Outlined {
   const longest = entries.reduce((most, entry) => Math.max(most, end[entry] - start[entry]), 0);
   return { entries, lanes: Uint32Array.from(entries, (entry) => laneOf(model.base, entry)), longest };
 }
-
-type Pen = CanvasRenderingContext2D;
 
 export function drawOutlines(model: Model, view: View, pen: Pen, look: Styles, scroll: number): void {
   const lanes = visibleLanes(view, scroll);

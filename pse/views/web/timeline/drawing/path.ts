@@ -4,7 +4,7 @@ import { byId, element } from "../../shared/elements";
 import { duration, percent } from "../../shared/numbers";
 import type { Model } from "../data/model";
 import { lastBefore } from "./picture";
-import type { Styles } from "./styles";
+import type { Pen, Styles } from "./styles";
 import { type View, xOf } from "../view";
 
 export interface PathPart {
@@ -75,7 +75,7 @@ export function showPath(model: Model, view: View): void {
 }
 
 // A line along the rows that the path is on, and from row to row where a rank handed over.
-export function drawPath(model: Model, view: View, pen: CanvasRenderingContext2D, look: Styles): void {
+export function drawPath(model: Model, view: View, pen: Pen, look: Styles): void {
   if (!view.layers.path) return;
   const { begin, length, row } = model.steps;
   pen.strokeStyle = look.failed;

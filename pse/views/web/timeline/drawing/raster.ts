@@ -8,10 +8,20 @@ export interface Paint {
   ink: number; // of the texture
 }
 
+// What blocks are painted on: pixels, or shapes.
+export interface Surface {
+  readonly width: number;
+  readonly height: number;
+  // Fills from left to right and from top to bottom (both exclusive); `origin` is where a texture begins.
+  fill(left: number, right: number, top: number, bottom: number, paint: Paint, origin: number): void;
+  // Mixes a colour into what is there.
+  tint(left: number, right: number, top: number, bottom: number, colour: number, share: number): void;
+}
+
 export const NOTHING = -1;
 const NARROW = 16; // Pixels: such ranges are filled sooner one by one.
 
-export class Raster {
+export class Raster implements Surface {
   private image: ImageData;
   readonly pixels: Uint32Array;
 
@@ -24,11 +34,14 @@ export class Raster {
     this.pixels = new Uint32Array(this.image.data.buffer);
   }
 
+  clear(colour: number): void {
+    this.pixels.fill(colour);
+  }
+
   show(pen: CanvasRenderingContext2D): void {
     pen.putImageData(this.image, 0, 0);
   }
 
-  // Fills pixels from left to right and from top to bottom (both exclusive); `origin` is where a texture begins.
   fill(left: number, right: number, top: number, bottom: number, paint: Paint, origin: number): void {
     const from = Math.max(left, 0),
       to = Math.min(right, this.width),
@@ -56,7 +69,6 @@ export class Raster {
     }
   }
 
-  // Mixes a colour into what is there.
   tint(left: number, right: number, top: number, bottom: number, colour: number, share: number): void {
     for (let y = Math.max(top, 0); y < Math.min(bottom, this.height); y++) {
       for (let x = Math.max(left, 0); x < Math.min(right, this.width); x++) {

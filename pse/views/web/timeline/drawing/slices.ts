@@ -3,7 +3,7 @@
 import { duration, moment } from "../../shared/numbers";
 import type { Model } from "../data/model";
 import type { Fact } from "../panel";
-import type { Styles } from "./styles";
+import type { Pen, Styles } from "./styles";
 import { type Place, pixels, type View, xOf } from "../view";
 
 const HIGH = 4, // CSS pixels of a slice
@@ -12,7 +12,7 @@ const HIGH = 4, // CSS pixels of a slice
 
 const footOf = ({ y, main }: Place) => y + main - HIGH;
 
-export function drawSlices(model: Model, view: View, pen: CanvasRenderingContext2D, look: Styles): void {
+export function drawSlices(model: Model, view: View, pen: Pen, look: Styles): void {
   if (!view.layers.slices || view.together.size) return;
   const { slices, matches } = model;
   eachIn(slices.begin, slices.length, view, (i, left, right) => {

@@ -11,6 +11,14 @@ export interface Styles {
   dark: boolean;
 }
 
+// What lines and words are drawn with: a canvas, or SVG.
+export type Pen = Pick<
+  CanvasRenderingContext2D,
+  | "arc" | "beginPath" | "fill" | "fillRect" | "fillText" | "lineTo" | "measureText" | "moveTo" | "setLineDash"
+  | "stroke" | "strokeRect" | "translate"
+  | "fillStyle" | "font" | "globalAlpha" | "lineWidth" | "strokeStyle" | "textAlign" | "textBaseline"
+>;
+
 export const FONT = 'system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
 
 export const ratio = (): number => window.devicePixelRatio || 1;

@@ -19,35 +19,50 @@ const VALUES: Record<string, { of(pair: Pair): number; text(value: number): stri
 const SIDE = 250, // CSS pixels
   WRITTEN = 44; // a cell from which on its number is written into it
 
-const chosen = { kind: -1, value: "bytes", by: "rank" as Place };
+const PLACES: Place[] = ["rank", "processor", "host"];
+
+// What is shown: of all that can be chosen, the first at first.
+interface Choice {
+  kind: number;
+  value: string;
+  by: Place;
+}
+
+function choiceOf({ model, view: { chosen } }: Timeline): Choice {
+  const kinds = kindsOf(model);
+  return {
+    kind: kinds.find((kind) => model.messages.kinds[kind] === chosen.messages) ?? kinds[0],
+    value: Object.keys(VALUES).find((value) => value === chosen.value) ?? "bytes",
+    by: PLACES.find((place) => place === chosen.between) ?? "rank",
+  };
+}
 
 export const matrixPanel: Panel = {
   id: "messages",
   title: "Messages",
   there: (model) => model.messages.sent.length > 0,
   fill(timeline, begin, end, again) {
-    const kinds = kindsOf(timeline.model);
-    if (!kinds.includes(chosen.kind)) chosen.kind = kinds[0];
-    const found = trafficOf(timeline.model, begin, end, chosen.kind, chosen.by),
+    const choice = choiceOf(timeline),
+      found = trafficOf(timeline.model, begin, end, choice.kind, choice.by),
       side = element("div", undefined, { class: "beside" });
-    side.append(squareOf(found), listOf(found, again));
-    return [choices(timeline, kinds, again), element("p", sentence(timeline, found), { class: "said" }), side];
+    side.append(squareOf(found, choice), listOf(found, again));
+    return [choices(timeline, choice, again), element("p", sentence(timeline, found), { class: "said" }), side];
   },
 };
 
-function choices({ model }: Timeline, kinds: number[], again: () => void): HTMLElement {
-  const made = element("div", undefined, { class: "choices" });
-  const choice = (label: string, names: string[], now: string, set: (name: string) => void) => {
+function choices({ model, view, changed }: Timeline, { kind, value, by }: Choice, again: () => void): HTMLElement {
+  const made = element("div", undefined, { class: "choices" }),
+    { kinds: names } = model.messages;
+  const choice = (label: string, what: string, names: string[], now: string) => {
     const select = element("select", undefined, { "aria-label": label });
     select.append(...names.map((name) => element("option", name, name === now ? { selected: true } : {})));
-    select.onchange = () => (set(select.value), again());
+    select.onchange = () => ((view.chosen[what] = select.value), again(), changed());
     return select;
   };
-  const { kinds: names } = model.messages;
   made.append(
-    choice("Which messages", kinds.map((kind) => names[kind]), names[chosen.kind], (name) => (chosen.kind = names.indexOf(name))),
-    choice("What is shown", Object.keys(VALUES), chosen.value, (name) => (chosen.value = name)),
-    choice("From what to what", ["rank", "processor", "host"], chosen.by, (name) => (chosen.by = name as Place)),
+    choice("Which messages", "messages", kindsOf(model).map((kind) => names[kind]), names[kind]),
+    choice("What is shown", "value", Object.keys(VALUES), value),
+    choice("From what to what", "between", PLACES, by),
   );
   return made;
 }
@@ -65,10 +80,10 @@ function sentence({ model }: Timeline, { pairs, ways }: Traffic): string {
   return `${counted(all, "message")} with ${bytes(size)}: ${parts.join(", ")}.${step}`;
 }
 
-function squareOf({ names, pairs }: Traffic): HTMLElement {
+function squareOf({ names, pairs }: Traffic, { value: shown, by }: Choice): HTMLElement {
   const canvas = element("canvas", undefined, { role: "img" }),
     size = SIDE / names.length,
-    { of, text } = VALUES[chosen.value],
+    { of, text } = VALUES[shown],
     look = styles(),
     pen = prepared(canvas, SIDE, SIDE),
     values = pairs.map(of).filter((value) => value > 0),
@@ -88,7 +103,7 @@ function squareOf({ names, pairs }: Traffic): HTMLElement {
     pen.fillStyle = share > 0.5 ? look.paper : look.ink;
     if (size >= WRITTEN) pen.fillText(text(value), x + size / 2, y + size / 2, size - 4);
   }
-  canvas.setAttribute("aria-label", `${chosen.value} from each ${chosen.by} (line) to each (column); the table beside lists them`);
+  canvas.setAttribute("aria-label", `${shown} from each ${by} (line) to each (column); the table beside lists them`);
   canvas.onpointermove = ({ offsetX, offsetY, clientX, clientY }) => {
     const [sender, receiver] = [offsetY, offsetX].map((at) => Math.floor(at / size)),
       pair = pairs.find((one) => one.sender === sender && one.receiver === receiver);

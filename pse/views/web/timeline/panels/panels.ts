@@ -1,6 +1,6 @@
 // Panels below the rows: what the window, or the selected range, says from another side.
 
-import { byId, element } from "../../shared/elements";
+import { byId, element, refill } from "../../shared/elements";
 import type { Model } from "../data/model";
 import type { Timeline } from "../timeline";
 import type { View } from "../view";
@@ -47,7 +47,7 @@ export function showPanel(timeline: Timeline): void {
   card.setAttribute("aria-labelledby", `tab-${panel.id}`);
   const scroll = card.dataset.panel === panel.id ? card.scrollTop : -1;
   card.dataset.panel = panel.id;
-  card.replaceChildren(...panel.fill(timeline, ...timeIn(view), () => showPanel(timeline)));
+  refill(card, panel.fill(timeline, ...timeIn(view), () => showPanel(timeline)));
   // At first where something is: the selected line, or one with time.
   const first = card.querySelector<HTMLElement>("[aria-current], .timed");
   card.scrollTop = scroll < 0 && first ? first.offsetTop - 40 : scroll;

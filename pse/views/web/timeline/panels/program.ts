@@ -56,12 +56,19 @@ function titles(): HTMLElement {
   return made;
 }
 
+// Of a line with calls it is a button, for keyboards.
+function numberCell(number: number, timed: boolean): HTMLElement {
+  const made = element("td", timed ? undefined : String(number), { class: "number" });
+  if (timed) made.append(element("button", String(number), { type: "button", "aria-label": `Line ${number}: find its calls and waits` }));
+  return made;
+}
+
 function lineElement(text: string, number: number, times: SiteTimes | undefined, whole: number): HTMLElement {
   const made = element("tr", undefined, times ? { class: "timed", title: "Find its calls and waits" } : {}),
     cells = times
       ? [duration(times.time), percent(times.time / whole), counted(times.calls, "call").split(" ")[0], times.waiting ? duration(times.waiting) : ""]
       : ["", "", "", ""];
-  made.append(...cells.map((cell) => element("td", cell)), element("td", String(number), { class: "number" }));
+  made.append(...cells.map((cell) => element("td", cell)), numberCell(number, Boolean(times)));
   const code = element("td", text || " ", { class: "code" });
   if (times) code.style.setProperty("--share", `${(100 * times.time) / whole}%`);
   made.append(code);

@@ -1,28 +1,29 @@
-// Where the time of each rank went: a bar for each row, from the bottom modules, waits, engine, start and end.
+// Where the time of each rank went: a bar for each row, from the bottom modules, waits, engine, start and end; and all
+// of them together, as a table.
 
 import { element } from "../../shared/elements";
 import { decimal, duration, percent } from "../../shared/numbers";
 import type { Model } from "../data/model";
 import { rowShares } from "../data/tracks";
-import { FONT, prepared, styles } from "../drawing/styles";
+import { FONT, prepared, type Styles, styles } from "../drawing/styles";
 import { tile, waitTexture } from "../drawing/textures";
 import { article, type Fact, showTip } from "../panel";
 import type { Panel } from "./panel";
+import { sortedTable } from "./table";
 import type { Timeline } from "../timeline";
 
 const HIGH = 150,
   NAMES = 16,
   NAMED = 60, // CSS pixels: bars from which on they have names
-  ORDERS = ["as placed", "busiest first", "most waiting first"];
+  ORDERS = ["place", "busy", "waiting"],
+  ENGINE = ["#8A929C", "#C4CAD2"]; // colours of what the engine does
 
-let order = ORDERS[0];
-
-interface Bar {
-  row: number;
-  times: Float64Array; // of groups
-  busy: number; // ns
-  waiting: number;
-  outside: number;
+// What time went to.
+interface Part {
+  name: string;
+  kind: "call" | "routine" | "wait" | "state" | "engine" | "rest" | "outside";
+  fill: string; // a colour, or of a wait the group of its texture
+  times: number[]; // ns of each row
 }
 
 export const ranksPanel: Panel = {
@@ -30,79 +31,124 @@ export const ranksPanel: Panel = {
   title: "Where the time went",
   there: (model) => model.blocks > 0,
   fill(timeline, begin, end, again) {
-    const bars = barsOf(timeline.model, begin, end);
-    return [choice(again), element("p", imbalanceText(timeline.model, bars), { class: "said" }), picture(timeline, bars, end - begin)];
+    const { model, view } = timeline,
+      order = ORDERS.find((name) => name === view.chosen.bars) ?? ORDERS[0],
+      parts = partsOf(model, begin, end),
+      rows = inOrder(model, parts, order),
+      said = element("p", imbalanceText(model, parts), { class: "said" });
+    return [choice(timeline, order, again), said, picture(timeline, parts, rows, end - begin), ...table(model, parts, end - begin, again)];
   },
 };
 
-export function barsOf(model: Model, begin: number, end: number): Bar[] {
-  const { groups, outside } = rowShares(model, begin, end);
-  const sum = (times: Float64Array, wait: boolean) =>
-    times.reduce((all, time, group) => all + ((model.groups[group].category === "wait") === wait ? time : 0), 0);
-  const bars = groups.map((times, row) => ({ row, times, busy: sum(times, false), waiting: sum(times, true), outside: outside[row] }));
-  if (order === ORDERS[1]) bars.sort((a, b) => b.busy - a.busy);
-  if (order === ORDERS[2]) bars.sort((a, b) => b.waiting - a.waiting);
-  return bars;
+// From the bottom of a bar to its top.
+function partsOf(model: Model, begin: number, end: number): Part[] {
+  const { groups, engine, outside } = rowShares(model, begin, end),
+    column = (times: Float64Array[], number: number) => times.map((own) => own[number]);
+  const parts: Part[] = [
+    ...model.groups.map(({ name, category, id, colour }, number) => ({ name, kind: category, fill: category === "wait" ? id : colour, times: column(groups, number) })),
+    ...model.engine.map((name, number) => ({ name, kind: "engine" as const, fill: ENGINE[number], times: column(engine, number) })),
+  ];
+  const rest = outside.map((time, row) => Math.max(0, end - begin - time - parts.reduce((sum, { times }) => sum + times[row], 0)));
+  return [
+    ...parts,
+    { name: model.stacked ? "outside of routines" : model.engine.length ? "rest of the engine" : "engine", kind: "rest", fill: "", times: rest },
+    { name: "start and end", kind: "outside", fill: "", times: outside },
+  ];
 }
 
-function choice(again: () => void): HTMLElement {
+const sumOf = (parts: Part[], row: number, fits: (part: Part) => boolean) => parts.reduce((sum, part) => (fits(part) ? sum + part.times[row] : sum), 0);
+
+const inMpi = ({ kind, name }: Part) => kind === "routine" && name.startsWith("MPI_");
+
+// In modules; of routines alone, outside of MPI.
+function busy({ stacked }: Model, parts: Part[], row: number): number {
+  return sumOf(parts, row, stacked ? (part) => (part.kind === "routine" || part.kind === "rest") && !inMpi(part) : ({ kind }) => kind === "call");
+}
+
+function inOrder(model: Model, parts: Part[], order: string): number[] {
+  const waiting = model.stacked ? inMpi : ({ kind }: Part) => kind === "wait",
+    key = (row: number) => (order === ORDERS[1] ? busy(model, parts, row) : sumOf(parts, row, waiting)),
+    all = [...model.rows.keys()];
+  return order === ORDERS[0] ? all : all.sort((a, b) => key(b) - key(a) || a - b);
+}
+
+function choice({ model, view, changed }: Timeline, order: string, again: () => void): HTMLElement {
   const made = element("div", undefined, { class: "choices" }),
     select = element("select", undefined, { "aria-label": "Order of the bars" });
-  select.append(...ORDERS.map((name) => element("option", name, name === order ? { selected: true } : {})));
-  select.onchange = () => ((order = select.value), again());
+  const texts = ["as placed", "busiest first", model.stacked ? "most in MPI first" : "most waiting first"];
+  select.append(...ORDERS.map((value, n) => element("option", texts[n], value === order ? { value, selected: true } : { value })));
+  select.onchange = () => ((view.chosen.bars = select.value), again(), changed());
   made.append(select);
   return made;
 }
 
 // How evenly ranks are busy.
-function imbalanceText(model: Model, bars: Bar[]): string {
-  const all = bars.reduce((sum, { busy }) => sum + busy, 0),
-    most = bars.reduce((a, b) => (b.busy > a.busy ? b : a));
-  if (!all) return "No rank is in a module or routine here.";
-  const times = (most.busy * bars.length) / all;
-  return `The busiest, rank ${model.rows[most.row].rank}, is so for ${duration(most.busy)}: ${decimal(times, 2)} times the mean of all.`;
+function imbalanceText(model: Model, parts: Part[]): string {
+  const { rows, stacked } = model,
+    times = rows.map((_, row) => busy(model, parts, row)),
+    all = times.reduce((sum, time) => sum + time, 0),
+    most = times.reduce((a, b) => Math.max(a, b), 0);
+  if (!all) return stacked ? "All ranks are in MPI here." : "No rank is in a module here.";
+  const rank = `rank ${rows[times.indexOf(most)].rank}, is so for ${duration(most)}: ${decimal((most * rows.length) / all, 2)} times the mean of all.`;
+  return stacked ? `The longest outside of MPI, ${rank}` : `The busiest, ${rank}`;
 }
 
-function picture(timeline: Timeline, bars: Bar[], whole: number): HTMLElement {
-  const { model, view } = timeline,
-    canvas = element("canvas", undefined, { role: "img", class: "bars" }),
-    named = view.width / bars.length >= NAMED,
+function picture({ model, view }: Timeline, parts: Part[], rows: number[], whole: number): HTMLElement {
+  const canvas = element("canvas", undefined, { role: "img", class: "bars" }),
+    width = view.width / rows.length,
+    named = width >= NAMED,
     pen = prepared(canvas, view.width, HIGH + (named ? NAMES : 0)),
     look = styles(),
-    width = view.width / bars.length,
     gap = width > 5 ? Math.min(6, width * 0.2) : 0;
-  const fills = model.groups.map((group) => {
-    if (group.category !== "wait") return group.colour;
-    return pen.createPattern(tile(waitTexture(group.id), look.soft), "repeat")!;
-  });
+  const fills = parts.map((part) => fillOf(pen, part, look));
   pen.fillStyle = look.row;
   pen.fillRect(0, 0, view.width, HIGH);
-  bars.forEach(({ times, outside }, place) => {
+  rows.forEach((row, place) => {
     let y = HIGH;
-    const part = (time: number, fill: string | CanvasPattern) => {
-      const high = (time / whole) * HIGH;
-      pen.fillStyle = fill;
-      if (high > 0) pen.fillRect(place * width, (y -= high), Math.max(1, width - gap), high);
-    };
-    times.forEach((time, group) => part(time, fills[group]));
-    y = (outside / whole) * HIGH;
-    part(outside, look.line);
+    parts.forEach(({ times }, number) => {
+      const high = (times[row] / whole) * HIGH;
+      y -= high;
+      pen.fillStyle = fills[number];
+      if (high > 0 && fills[number]) pen.fillRect(place * width, y, Math.max(1, width - gap), high);
+    });
   });
   pen.fillStyle = look.ink;
   pen.font = `11px ${FONT}`;
-  if (named) bars.forEach(({ row }, place) => pen.fillText(model.rows[row].label, place * width, HIGH + 12, width - gap));
-  canvas.setAttribute("aria-label", "For each rank the shares of its time; the legend tells the sums");
+  if (named) rows.forEach((row, place) => pen.fillText(model.rows[row].label, place * width, HIGH + 12, width - gap));
+  canvas.setAttribute("aria-label", "For each rank the shares of its time; the table below has the sums");
   canvas.onpointermove = ({ offsetX, clientX, clientY }) => {
-    const bar = bars[Math.floor(offsetX / width)];
-    showTip(bar ? article(model.rows[bar.row].where, look.soft, factsOf(model, bar, whole)) : null, clientX, clientY);
+    const row = rows[Math.floor(offsetX / width)];
+    showTip(row === undefined ? null : article(model.rows[row].where, look.soft, factsOf(parts, row, whole)), clientX, clientY);
   };
   canvas.onpointerleave = () => showTip(null);
   return canvas;
 }
 
-function factsOf(model: Model, { times, outside, busy, waiting }: Bar, whole: number): Fact[] {
-  const text = (time: number) => `${duration(time)}, ${percent(time / whole)}`,
-    parts = model.groups.map((group, number): [string, number] => [group.name, times[number]]);
-  parts.push(["start and end", outside], ["engine", whole - busy - waiting - outside]);
-  return parts.filter(([, time]) => time > 0).sort((a, b) => b[1] - a[1]).slice(0, 9).map(([name, time]): Fact => [name, text(time)]);
+function fillOf(pen: CanvasRenderingContext2D, { kind, fill }: Part, look: Styles): string | CanvasPattern {
+  if (kind === "wait") return pen.createPattern(tile(waitTexture(fill), look.soft), "repeat")!;
+  return kind === "outside" ? look.line : fill;
+}
+
+function factsOf(parts: Part[], row: number, whole: number): Fact[] {
+  return parts
+    .filter(({ times }) => times[row] > 0)
+    .sort((a, b) => b.times[row] - a.times[row])
+    .slice(0, 9)
+    .map(({ name, times }): Fact => [name, `${duration(times[row])}, ${percent(times[row] / whole)}`]);
+}
+
+// Of all ranks together, and how evenly they share it.
+function table({ rows }: Model, parts: Part[], whole: number, again: () => void): HTMLElement[] {
+  const lines = parts
+    .map(({ name, times }) => ({ name, time: times.reduce((sum, time) => sum + time, 0), most: times.reduce((a, b) => Math.max(a, b), 0), times }))
+    .filter(({ time }) => time > 0);
+  type Line = (typeof lines)[number];
+  const columns = [
+    { title: "what", key: (one: Line) => one.name, text: (one: Line) => one.name },
+    { title: "time", key: (one: Line) => one.time, text: (one: Line) => duration(one.time) },
+    { title: "share", key: (one: Line) => one.time, text: (one: Line) => percent(one.time / (whole * rows.length)) },
+    { title: "most of a rank", key: (one: Line) => one.most, text: (one: Line) => `${duration(one.most)} · rank ${rows[one.times.indexOf(one.most)].rank}` },
+    { title: "by the mean", key: (one: Line) => (one.most * rows.length) / one.time, text: (one: Line) => decimal((one.most * rows.length) / one.time, 2) },
+  ];
+  return sortedTable("ranks", columns, lines, again);
 }
