@@ -110,11 +110,8 @@ def test_of_too_many_lines_some_are_drawn_and_it_is_said(load, browser, tmp_path
     ask("document.querySelector('[data-layer=lines]').click(); gantt.timeline.draw()")
     drawn, whole = ask("return [gantt.view.lines.drawn, gantt.view.lines.all]")
     assert 500 < drawn <= 3500 < whole
-    WebDriverWait(browser, 10, 0.02).until(
-        lambda _: (
-            ask("return document.getElementById('about-lines').textContent") == f"{drawn:,} of {whole:,}"
-        )
-    )
+    said = f"{drawn:,} of {whole:,}"
+    until(browser, f"document.getElementById('about-lines').textContent === '{said}'")
     ask("gantt.timeline.zoomTo(0, gantt.model.end / 200); gantt.timeline.draw()")
     drawn, whole = ask("return [gantt.view.lines.drawn, gantt.view.lines.all]")
     assert drawn == whole > 0
