@@ -101,7 +101,7 @@ class Analysis(Lines):
         super().__init__(text, codec)
         self.path = path
         self.inspection: Inspection = inspect_program(text, path, modules=finder)
-        self.symbols = Symbols(self.inspection.tree)
+        self.symbols = Symbols(self.inspection.tree, self.inspection.records)
         own = [tag for tag in self.inspection.tags if tag.span.path == path]
         self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(own)}
 
@@ -163,11 +163,12 @@ class OpenFiles(Finder):
         return super().read_program(import_path, importing_file) if text is None else (path, text, ())
 
     def modules_of(self, import_path: str, importing_file: str) -> Sequence[str]:
-        """Give the names of a file's modules; none if it can't be read."""
+        """Give the names of a file's modules and records; none if it can't be read."""
         try:
-            return [signature.name for signature in self.find(import_path, importing_file).signatures]
+            file = self.find(import_path, importing_file)
         except ModuleNotFound:
             return ()
+        return [signature.name for signature in file.signatures] + [record.label for record in file.records]
 
 
 def resolved(import_path: str, importing_file: str) -> str:

@@ -63,6 +63,8 @@ ITEMS = {
     "threads": "threads ${1:thread_A}, ${2:thread_B}",
     "options": "options { $0 }",
     "segment": "segment ${1:name}(${2}) -> (${3}) {\n  $0\n}",
+    "bundle": "bundle ${1:Fluid} { $0 }",
+    "record": "record ${1:Body} { $0 }",
     "program": "program ${1:name} {\n  $0\n}",
 }
 
@@ -110,6 +112,8 @@ def _offered(
         yield from _imported(analysis, finder, imported[1], named=imported[2] is not None)
     elif last.startswith('"') and not typed:
         return
+    elif last == "var" and "." in typed:
+        yield from _record_members(analysis, typed)
     elif last in _BEHIND:
         yield from _BEHIND[last](analysis)
     elif "." in typed:
@@ -131,6 +135,7 @@ def _in_body(
         yield from _types(analysis)
     elif last == "->" or (last == "," and "->" in before and open_call(before) is None):
         yield from (_symbol(analysis, s) for s in analysis.symbols.visible(*place) if s.kind == "tag")
+        yield from _types(analysis)
     elif (call := open_call(before)) is not None:
         yield from _arguments(analysis, call, place)
     elif above.count("{") <= above.count("}") and lines.lines[place[0] - 1][: place[1] - 1].strip() == typed:
@@ -162,6 +167,7 @@ def _types(analysis: Analysis) -> Iterator[types.CompletionItem]:
     yield from (_item(element.label, Kind.TypeParameter) for element in Element)
     for kind in ("bundle", "record"):
         yield from (_symbol(analysis, symbol) for symbol in analysis.symbols.of_kind(kind))
+    yield from (_item(name, Kind.Struct, "record") for name in analysis.inspection.records if "." in name)
 
 
 _BEHIND = {"@": _distributions, "over": _partitions, "var": _types, "param": _types}
@@ -215,10 +221,19 @@ def _callables(analysis: Analysis) -> Iterator[types.CompletionItem]:
 
 
 def _members(analysis: Analysis, typed: str) -> Iterator[types.CompletionItem]:
+    yield from _record_members(analysis, typed)
     prefix = typed.rpartition(".")[0] + "."
     for name, reference in analysis.inspection.modules.items():
         if name.startswith(prefix):
             yield _module(name.removeprefix(prefix), reference)
+
+
+def _record_members(analysis: Analysis, typed: str) -> Iterator[types.CompletionItem]:
+    """Offer the records of a file that is imported as a whole."""
+    prefix = typed.rpartition(".")[0] + "."
+    for name in analysis.inspection.records:
+        if name.startswith(prefix):
+            yield _item(name.removeprefix(prefix), Kind.Struct, "record")
 
 
 def _module(name: str, reference: ModuleReference) -> types.CompletionItem:

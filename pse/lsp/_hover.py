@@ -9,11 +9,19 @@ from lsprotocol import types
 from pse.language import render_expression
 from pse.language.check import PROCS, ModuleReference, Tag
 from pse.language.syntax import ast as sx
-from pse.language.types import DIRECTIVE_MARKS, OPTIONS, render_signature, render_type
+from pse.language.types import (
+    DIRECTIVE_MARKS,
+    OPTIONS,
+    Element,
+    record_of,
+    render_signature,
+    render_type,
+)
 from pse.lsp._analysis import Analysis
 from pse.lsp._symbols import Symbol
 from pse.modules import module_comment
 from pse.program import ThreadKey, number_statements
+from pse.text import count_text
 
 
 def hover(analysis: Analysis, position: types.Position) -> types.Hover | None:
@@ -41,6 +49,10 @@ def describe(analysis: Analysis, symbol: Symbol) -> str:
             return f"modules of `{path}`: {', '.join(f'`{name}`' for name in names) or 'none'}"
         case "segment":
             return _coven(_head(analysis, symbol))
+        case "record":
+            return _record(analysis.inspection.records.get(symbol.name))
+        case "field":
+            return _field(analysis, symbol)
         case "thread":
             return _thread(analysis, symbol.name)
         case _:
@@ -99,6 +111,28 @@ def _module(reference: ModuleReference | None, name: str) -> str:
     shown = _coven(f"{mark} {render_signature(reference.signature)}")
     where = f"{reference.path}:{reference.line}" if reference.source else "the standard library, `pse.std`"
     return "\n\n".join(part for part in (shown, module_comment(reference), where) if part)
+
+
+def _record(element: Element | None) -> str:
+    """Describe a record type, and how it lies in memory."""
+    record = record_of(element)
+    if record is None:
+        return ""
+    fields = "  ".join(f"{kind.label} {name}" for name, kind in record.fields)
+    places = [f"`{name}` at {at}" for (name, _), at in zip(record.fields, record.offsets, strict=True)]
+    shown = _coven(f"record {record.name} {{ {fields} }}")
+    return f"{shown}\n\n{count_text(record.size, 'byte')}: {', '.join(places)}"
+
+
+def _field(analysis: Analysis, symbol: Symbol) -> str:
+    """Describe a field of a record that the program declares."""
+    item = symbol.node[0] if isinstance(symbol.node, tuple) else None
+    record = record_of(analysis.inspection.records.get(item.name.id)) if isinstance(item, sx.Record) else None
+    if record is None:
+        return ""
+    (place,) = (place for place, (name, _) in enumerate(record.fields) if name == symbol.name)
+    shown = _coven(f"{record.fields[place][1].label} {symbol.name}")
+    return f"{shown}\n\nat byte {record.offsets[place]} of `{record.name}`"
 
 
 def _head(analysis: Analysis, symbol: Symbol) -> str:

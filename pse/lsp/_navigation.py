@@ -26,6 +26,8 @@ def definition(analysis: Analysis, position: types.Position) -> list[types.Locat
     reference = analysis.module(symbol.name) if symbol.kind == "module" else None
     if reference is not None and reference.source is not None:
         return [_function(reference)]
+    if symbol.kind == "record" and isinstance(symbol.node, tuple):
+        return [_record(analysis, *symbol.node)]
     if symbol.kind == "import" and isinstance(symbol.node, sx.Import):
         return [_file(resolved(symbol.node.path, analysis.path))]
     return [types.Location(uri_of(analysis.path), analysis.range(symbol.span))] if symbol.span else []
@@ -42,9 +44,20 @@ def _imported_file(analysis: Analysis, position: types.Position) -> list[types.L
     return []
 
 
-def _file(path: str) -> types.Location:
-    start = types.Position(0, 0)
+def _file(path: str, line: int = 0) -> types.Location:
+    start = types.Position(line, 0)
     return types.Location(uri_of(path), types.Range(start, start))
+
+
+def _record(analysis: Analysis, item: sx.Import, name: sx.ImportName) -> types.Location:
+    """Give where an imported file declares a record."""
+    path = resolved(item.path, analysis.path)
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return _file(path)
+    found = re.search(rf"\brecord\s+{re.escape(name.name.id)}\b", text)
+    return _file(path, text.count("\n", 0, found.start()) if found else 0)
 
 
 def _function(reference: ModuleReference) -> types.Location:
@@ -143,9 +156,10 @@ def rename(analysis: Analysis, position: types.Position, name: str) -> list[type
 
 def _require_free(analysis: Analysis, symbol: Symbol, name: str) -> None:
     """Make sure that no other symbol of that name is visible where this one is."""
-    threads = symbol.kind == "thread"
+    apart = {"thread", "field"}
     for other in analysis.symbols.all:
-        alike = other.name == name and other is not symbol and (other.kind == "thread") == threads
+        together = other.kind == symbol.kind or not apart & {other.kind, symbol.kind}
+        alike = other.name == name and other is not symbol and together
         if alike and _overlap(symbol.scope, other.scope):
             place = f" (line {other.span.line})" if other.span else ""
             raise UsageError(f"`{name}` is in use{place}", help="choose another name")

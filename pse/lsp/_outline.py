@@ -29,6 +29,7 @@ TOKEN_TYPES = (
     "method",
     "label",
     "class",
+    "property",
 )
 TOKEN_MODIFIERS = ("declaration", "modification", "defaultLibrary")
 _COLOURS = {
@@ -41,6 +42,7 @@ _COLOURS = {
     "segment": "method",
     "bundle": "class",
     "record": "class",
+    "field": "property",
     "thread": "label",
     "program": "class",
 }

@@ -8,13 +8,16 @@ program or segment around it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from pse.language import Span
 from pse.language.check import PROCS
 from pse.language.syntax import ast as sx
 from pse.language.types import Apply, Binary, Name, Unary
+
+_APART = ("thread", "program", "field")
+"""Kinds of symbols that no expression can mean."""
 
 
 @dataclasses.dataclass
@@ -26,7 +29,8 @@ class Symbol:
     name : str
         As it is written; `fft.rows` for a module of an import.
     kind : str
-        "parameter", "partition", "import", "module", "segment", "program", "tag", "counter" or "thread".
+        "parameter", "partition", "import", "module", "segment", "bundle", "record", "field", "program",
+        "tag", "counter" or "thread".
     span : Span or None
         Where it is declared; None for what no text declares (`pse.std`, `procs`).
     scope : Span or None
@@ -56,14 +60,17 @@ class Symbols:
     ----------
     tree : Program or None
         The program's tree; None has no symbols.
+    records : collection of str, optional
+        The names that stand for record types, of which imports don't tell.
 
     See Also
     --------
     Analysis
     """
 
-    def __init__(self, tree: sx.Program | None) -> None:
+    def __init__(self, tree: sx.Program | None, records: Collection[str] = ()) -> None:
         self.all: list[Symbol] = []
+        self._records = records
         self.calls: list[sx.Call | sx.CallExpression] = []
         self._file: dict[str, Symbol] = {}
         self._threads: dict[str, Symbol] = {}
@@ -82,9 +89,7 @@ class Symbols:
 
     def visible(self, line: int, column: int) -> Iterator[Symbol]:
         """Give the symbols that can be used at a place; an inner one of a name before an outer one."""
-        inside = [
-            s for s in self.all if s.kind not in ("thread", "program") and _holds(s.scope, line, column)
-        ]
+        inside = [s for s in self.all if s.kind not in _APART and _holds(s.scope, line, column)]
         yield from sorted(
             inside, key=lambda s: (0, 0) if s.scope is None else (-s.scope.line, -s.scope.column)
         )
@@ -133,6 +138,8 @@ class Symbols:
             match item:
                 case sx.Segment() | sx.Bundle() | sx.Record():
                     self._add(self._file, item.name, type(item).__name__.lower(), item)
+                    if isinstance(item, sx.Record):
+                        self._fields(item)
                 case sx.Import():
                     self._import(item)
         for item in tree.items:
@@ -164,9 +171,16 @@ class Symbols:
         if item.alias is not None:
             self._add(self._file, item.alias, "import", item)
         for name in item.names or ():
-            self._add(self._file, name.alias or name.name, "module", (item, name))
+            local = name.alias or name.name
+            self._add(self._file, local, "record" if local.id in self._records else "module", (item, name))
             if name.alias is not None:
                 self._foreign(f"{item.path}:{name.name.id}", "module", name.name.span)
+
+    def _fields(self, item: sx.Record) -> None:
+        self._blocks.append(({}, item.span))
+        for member in item.members:
+            self._add(self._blocks[-1][0], member.name, "field", (item, member))
+        self._blocks.pop()
 
     def _segment(self, item: sx.Segment) -> None:
         self._blocks.append(({}, item.span))
@@ -231,8 +245,9 @@ class Symbols:
         self._expressions(*(argument.value for argument in node.arguments))
         for output in node.outputs:
             if output.type is not None:
-                self._expressions(*(output.type.shape or ()))
-            self._distribution(output.distribution)
+                self._type(output.type)
+            else:
+                self._distribution(output.distribution)
             self._output(output.name, node)
             if output.reduction is not None:
                 self._output(output.reduction.target, node)

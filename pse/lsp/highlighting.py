@@ -39,6 +39,7 @@ class CovenLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types.
             (r"(?://|#)[^\n]*", Comment.Single),
             (r'"', String.Double, "string"),
             (rf"(segment|program)(\s+)({_NAMED})", bygroups(Keyword, Text.Whitespace, Name.Function)),
+            (rf"(bundle|record)(\s+)({_NAMED})", bygroups(Keyword, Text.Whitespace, Name.Class)),
             (rf"(@)(\s*)({_NAMED})", bygroups(Operator, Text.Whitespace, Name.Decorator)),
             (words(_LITERALS, prefix=r"\b", suffix=r"\b"), Keyword.Constant),
             (words([e.label for e in Element], prefix=r"\b", suffix=r"\b(?!\s*\()"), Keyword.Type),

@@ -1,8 +1,10 @@
 """Module directives: what they say, and what is wrong with them."""
 
+from dataclasses import replace
+
 import pytest
 
-from pse.language import Span, parse_directive
+from pse.language import Span, parse_directive, parse_record
 from pse.language.types._types import Direction, Element, Pattern, Signature, render_signature
 
 PLACE = Span("kernels/k.c", 8, 18, 8, 90)
@@ -40,6 +42,17 @@ def test_everything_that_a_directive_can_say():
     assert (c.type.element, s.type.element) == (Element.COMM, None)
     assert signature.collective
     assert parse_directive(render_signature(signature).removeprefix("coven module "), PLACE) == signature
+
+
+def test_a_record_without_brackets_is_one():
+    body = parse_record("Body { i32 kind   f64 x }", PLACE)
+    text = "push(in Body sun, inout Body all[n], out Body next[1])"
+    signature = parse_directive(text, PLACE, {"Body": body})
+    sun, every, last = signature.parameters
+    assert (sun.single, every.single, last.single) == (True, False, False)
+    assert (sun.type, sun.shape) == (replace(last.type, distribution=sun.type.distribution), ())
+    assert not sun.type.scalar
+    assert render_signature(signature) == f"coven module {text}"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,14 @@ def test_a_range_is_not_a_number():
     assert ("inflight", Keyword) in tokens
 
 
+def test_a_record_is_told_from_a_tag_of_that_name():
+    tokens = [
+        (text, kind) for kind, text in CovenLexer().get_tokens("record Body { f64 x }\ncopy(record) -> y")
+    ]
+    assert [kind for text, kind in tokens if text == "record"] == [Keyword, Name]
+    assert ("Body", Name.Class) in tokens
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_a_program_has_no_word_without_a_kind_and_none_is_lost(path):
     text = path.read_text()

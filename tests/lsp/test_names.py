@@ -7,6 +7,7 @@ from pygls.workspace import PositionCodec
 from pse.errors import UsageError
 from pse.lsp import _hover as hovering, _navigation as navigation
 from pse.lsp._analysis import Lines
+from pse.modules import Finder
 
 from .conftest import PROGRAMS, analysed, position
 
@@ -134,3 +135,79 @@ def test_a_parameter_is_renamed_throughout_its_directive():
         "//@ coven module step(in f64 u[rows, m],",
         "//@   out f64 v[rows, m])",
     ]
+
+
+BODIES = """coven 1
+import "bodies.c" { Body, drift }
+import "bodies.c" as sky
+record Cell { f64 p   bool wet }
+param i64 N = 4
+program p {
+  var Body[N] all
+  var Cell[N] cells
+  zero() -> all
+  zero() -> cells
+  drift(inout all, 0.5)
+  sky.centre(all) -> sky.Body middle
+  copy(all) -> Body[N] again
+  copy(cells) -> Cell[N] others
+  print(all, middle, again, others)
+}
+"""
+SOURCE = """#include "bodies.h"
+
+//@ coven record Body { i32 kind   f64 x, v }
+//@ coven module drift(inout Body bodies[n], in f64 dt)
+int drift(Body *bodies, double dt, int64_t n);
+//@ coven module centre(in Body bodies[n], out Body middle)
+int centre(const Body *bodies, Body *middle, int64_t n);
+"""
+
+
+@pytest.fixture
+def bodies(tmp_path):
+    (tmp_path / "bodies.c").write_text(SOURCE)
+    return analysed(BODIES, str(tmp_path / "bodies.coven"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        (
+            "Body,",
+            "record Body { i32 kind  f64 x  f64 v }\n```\n\n24 bytes: `kind` at 0, `x` at 8, `v` at 16",
+        ),
+        ("Body[N] again", "24 bytes"),
+        ("Cell {", "16 bytes: `p` at 0, `wet` at 8"),
+        ("wet", "bool wet\n```\n\nat byte 8 of `Cell`"),
+        ("all, 0.5", "Body[N] @ root all"),
+    ],
+)
+def test_a_record_shows_its_fields_and_where_they_are(bodies, mark, words):
+    shown = hovering.hover(bodies, position(BODIES, mark))
+    assert words in shown.contents.value
+
+
+@pytest.mark.parametrize(
+    ("mark", "file", "line"),
+    [("Body,", "bodies.c", 3), ("Body[N] all", "bodies.c", 3), ("Cell[N] cells", "", 4)],
+)
+def test_the_declaration_of_a_record_is_found(bodies, mark, file, line):
+    (found,) = navigation.definition(bodies, position(BODIES, mark))
+    assert (found.uri.rpartition("/")[2], found.range.start.line + 1) == (file or "bodies.coven", line)
+
+
+def test_a_record_and_its_fields_are_renamed_wherever_they_are_written(bodies):
+    named = [symbol for symbol in bodies.symbols.all if symbol.span is not None]
+    assert {symbol.kind for symbol in named} >= {"record", "field"}
+    for symbol in named:
+        edits = navigation.rename(bodies, bodies.range(symbol.span).start, "renamed")
+        renamed = bodies.remade(applied(BODIES, edits), Finder()).inspection.diagnostics
+        assert not renamed, f"{symbol.name}: {renamed}"
+
+
+def test_a_field_may_be_called_as_a_tag_is_but_not_as_another_field(bodies):
+    place = position(BODIES, "wet")
+    assert [edit.new_text for edit in navigation.rename(bodies, place, "all")] == ["all"]
+    with pytest.raises(UsageError, match=r"`p` is in use \(line 4\)"):
+        navigation.rename(bodies, place, "p")

@@ -70,6 +70,23 @@ def test_members_files_modules_and_options_are_offered():
     assert {"import", "param", "segment", "program"} <= at_end("coven 1\n")
 
 
+def test_records_are_offered_where_types_stand(tmp_path):
+    (tmp_path / "bodies.c").write_text("//@ coven record Body { f64 x }\n")
+    head = 'coven 1\nimport "bodies.c" { Body }\nimport "bodies.c" as sky\nrecord Cell { f64 p }\n'
+    analysis = analysed(head + "program p { }\n", str(tmp_path / "p.coven"))
+
+    def at_end(text):
+        lines = Lines(head + text, PositionCodec())
+        end = types.Position(len(lines.lines) - 1, len(lines.lines[-1]))
+        return {i.label for i in completion.complete(lines, analysis, OpenFiles({}), end)}
+
+    assert {"Body", "Cell", "sky.Body", "f64"} <= at_end("program p {\n  var ")
+    assert {"Body", "Cell"} <= at_end('program p {\n  load("a.npy") -> ')
+    assert at_end("program p {\n  var sky.") == {"Body"}
+    assert {"Body", "Cell"} <= at_end("segment s(")
+    assert "Body" in at_end('import "bodies.c" { ')
+
+
 def test_the_interface_of_the_call_at_hand_is_shown():
     text = HEAT.replace('save("heat.npy", field)', 'save("heat.npy", ')
     lines, analysis = Lines(text, PositionCodec()), analysed(HEAT)

@@ -502,24 +502,92 @@ def test_a_programs_files_are_built_once_each(write, reference, fresh_cache):
     assert (built.source.shown, built.hit) == ("twice.c", False)
 
 
-@pytest.mark.parametrize("ending", [".c", ".cpp"])
-@pytest.mark.parametrize(
-    ("struct", "told"),
-    [
-        ("double x; int32_t kind;", "field `kind` begins at byte 0 in the record, at byte 8 in the struct"),
-        ("int64_t kind; double x;", "field `kind` is `int32_t` in the record; in the struct: "),
-        ("int32_t sort; double x;", "field `kind` is missing in the struct"),
-        ("int32_t kind; double x; double v;", "the whole has 16 bytes in the record, 24 in the struct"),
-    ],
-)
-def test_a_struct_with_another_layout_than_its_record_is_refused(write, ending, struct, told):
-    text = (
-        "#include <stdint.h>\n"
-        f"typedef struct {{ {struct} }} Body;\n"
-        "//@ coven record Body { i32 kind   f64 x }\n"
-        "//@ coven module f(in Body b[n])\n"
-        "int f(const Body *b, int64_t n) { return b == 0 && n; }\n"
-    )
-    error = failure(write, f"f{ending}", text)
-    assert f"the struct `Body` has another layout than the record `Body`\n  {told}" in error.message
-    assert "typedef struct { int32_t kind;  double x; } Body;" in error.help
+STRUCTS = {
+    ".c": (
+        "#include <stdint.h>\n#include <stdbool.h>\ntypedef struct {{ {0} }} Body;\n",
+        "//@ coven record Body {{ i32 kind   f64 x   bool wet }}\n",
+        "//@ coven module f(inout Body b[n])\n"
+        "int f(Body *b, int64_t n) {{\n"
+        "  for (int i = 0; i < n; i++) {{ b[i].x *= 2; b[i].wet = 1; }}\n  return 0;\n}}\n",
+    ),
+    ".f90": (
+        "module bodies\n  use, intrinsic :: iso_c_binding\n  implicit none\n"
+        "  type, bind(c) :: Body\n    {0}\n  end type\ncontains\n",
+        "  !@ coven record Body {{ i32 kind   f64 x   bool wet }}\n",
+        "  !@ coven module f(inout Body b[n])\n"
+        "  function f(b, n) result(code) bind(c)\n"
+        "    integer(c_int64_t), value :: n\n    type(Body), intent(inout) :: b(n)\n"
+        "    integer(c_int) :: code\n    b%x = 2 * b%x\n    b%wet = .true.\n    code = 0\n"
+        "  end function\nend module\n",
+    ),
+    ".pyx": (
+        "from libc.stdint cimport int32_t, int64_t, uint8_t\ncdef struct Body:\n    {0}\n",
+        "#@ coven record Body {{ i32 kind   f64 x   bool wet }}\n",
+        "#@ coven module f(inout Body b[n])\n"
+        "cdef int f(Body *b, int64_t n) noexcept nogil:\n    cdef int64_t i\n    for i in range(n):\n"
+        "        b[i].x *= 2\n        b[i].wet = 1\n    return 0\n",
+    ),
+}
+STRUCTS[".cpp"] = STRUCTS[".c"]
+FIELDS = {
+    "in order": ("int32_t kind; double x; bool wet;", ""),
+    "turned round": (
+        "double x; int32_t kind; bool wet;",
+        "field `kind` begins at byte 0 in the record, at byte 8",
+    ),
+    "of another type": (
+        "int64_t kind; double x; bool wet;",
+        "field `kind` is `int32_t` in the record; in the struct: `{int64_t}`",
+    ),
+    "misnamed": ("int32_t sort; double x; bool wet;", "field `kind` is missing in the struct"),
+    "one too many": (
+        "int32_t kind; double x; bool wet; double v;",
+        "the whole has 24 bytes in the record, 32 in the struct",
+    ),
+}
+IN_FORTRAN = {
+    "int32_t": "integer(c_int32_t)",
+    "int64_t": "integer(c_int64_t)",
+    "double": "real(c_double)",
+    "bool": "logical(c_bool)",
+}
+
+
+def struct_in(ending, fields):
+    """Write a file of a language with a struct of some fields, and a module for arrays of it."""
+    declared = [field.strip().split() for field in fields.split(";") if field.strip()]
+    if ending == ".f90":
+        fields = "\n    ".join(f"{IN_FORTRAN[type]} :: {name}" for type, name in declared)
+    elif ending == ".pyx":
+        fields = "\n    ".join(f"{'uint8_t' if type == 'bool' else type} {name}" for type, name in declared)
+    head, directive, rest = (part.format(fields) for part in STRUCTS[ending])
+    return head + directive + rest
+
+
+@pytest.mark.parametrize("ending", STRUCTS)
+def test_a_module_gets_an_array_of_structs(write, load_module, call, ending):
+    if ending == ".f90":
+        subprocess_or_skip("gfortran")
+    bodies = np.zeros(3, np.dtype([("kind", "i4"), ("x", "f8"), ("wet", "?")], align=True))
+    bodies["kind"], bodies["x"] = 7, [1, 2, 3]
+    call(load_module(write(f"f{ending}", struct_in(ending, FIELDS["in order"][0]))), bodies)
+    assert bodies.tolist() == [(7, 2.0, True), (7, 4.0, True), (7, 6.0, True)]
+
+
+@pytest.mark.parametrize("ending", STRUCTS)
+@pytest.mark.parametrize("how", [how for how in FIELDS if how != "in order"])
+def test_a_struct_with_another_layout_than_its_record_is_refused(write, ending, how):
+    if ending == ".f90":
+        subprocess_or_skip("gfortran")
+    fields, told = FIELDS[how]
+    error = failure(write, f"f{ending}", struct_in(ending, fields))
+    assert "the struct `Body` has another layout than the record `Body`\n" in error.message
+    spelled = {".f90": "long int"}.get(ending, "int64_t")
+    assert told.replace("{int64_t}", spelled) in error.message
+    due = {
+        ".f90": "type, bind(c) :: Body; integer(c_int32_t) :: kind; real(c_double) :: x; "
+        "logical(c_bool) :: wet; end type",
+        ".pyx": "cdef struct Body:\n    int32_t kind\n    double x\n    uint8_t wet",
+        ".cpp": "typedef struct { int32_t kind;  double x;  bool wet; } Body;",
+    }
+    assert due.get(ending, "typedef struct { int32_t kind;  double x;  _Bool wet; } Body;") in error.help

@@ -454,7 +454,8 @@ class Wire:
 def outgoing(buffer: Any) -> np.ndarray:
     """Copy what of a buffer goes to another node, one move after the other, into the array that arrives."""
     code, itemsize, shape = buffer.description
-    dtype = np.dtype({value: key for key, value in ELEMENT_CODES.items()}[code].value)
+    names = {value: key.value for key, value in ELEMENT_CODES.items()}
+    dtype = np.dtype(names.get(code, f"S{itemsize}"))  # Records are so many bytes.
     parts = buffer.moves if buffer.moves is not None else ((0, shape, strides(shape, itemsize)),)
     reach = max(o + itemsize + sum((n - 1) * s for n, s in zip(e, by, strict=True)) for o, e, by in parts)
     memory = (ctypes.c_char * max(reach, 1)).from_address(buffer.address)

@@ -8,8 +8,8 @@ from pathlib import PurePath
 import pytest
 
 from pse.errors import ModuleNotFound
-from pse.language import Diagnostic, ModuleFile, Span, parse_directive
-from pse.language.types._types import LANGUAGES, Signature
+from pse.language import Diagnostic, ModuleFile, Span, parse_directive, parse_record
+from pse.language.types._types import LANGUAGES, Element, Signature
 from pse.modules.std._signatures import DIRECTIVES
 
 MODULES = {
@@ -70,6 +70,16 @@ MODULES = {
         mix(in T x[n], in T y[n])
         shaped(out f64 x[n])
     """,
+    "bodies.c": """
+        record Body { i32 kind   f64 x, v }
+        drift(inout Body bodies[n], in f64 dt)
+        push(in Body sun, inout Body bodies[n])
+        centre(in Body bodies[n], out Body middle)
+    """,
+    "picks.c": """
+        record Body { i32 kind   f64 x, v }
+        pick(in Body all[n], in i64 k, out Body one)
+    """,
     "broken.c": "bad(in f64 x[1.5])",
     "shapes.py": """
         noise(in i64 n, in f64 scale = 1.0, in i64 seed = 42, out f64 x[n])
@@ -85,6 +95,10 @@ PROGRAMS = {
         segment grow(f64[16] a) -> (f64[16] b) { copy(a) -> b   k.scale(b, factor) }
         segment pieces(f64[16] @ block(0) a) -> () { PARALLEL { k.change(a)   print(N) } }
     """,
+    "fluids.coven": """coven 1
+bundle Fluid { f64[8] rho, u }
+record Cell { f64 p   bool wet }
+""",
     "left.coven": """coven 1
 import "right.coven" { b }
 segment a() -> () { b() }
@@ -126,16 +140,24 @@ class FakeFinder:
     def _file(self, path: str, language: str, directives: str) -> ModuleFile:
         signatures: list[Signature] = []
         diagnostics: list[Diagnostic] = []
+        records: dict[str, Element] = {}
         for line, text in enumerate(directives.split("\n"), 1):
             if not text.strip():
                 continue
-            found = parse_directive(text.strip(), Span(path, line, 18, line, 18 + len(text.strip())))
+            word, _, rest = text.strip().partition(" ")
+            span = Span(path, line, 18, line, 18 + len(text.strip()))
+            found = (
+                parse_record(rest, span) if word == "record" else parse_directive(text.strip(), span, records)
+            )
             if isinstance(found, Signature):
                 signatures.append(found)
-            else:
+            elif isinstance(found, tuple):
                 diagnostics += found
+            else:
+                records[found.label] = found
         source = None if language == "std" else path
-        return ModuleFile(path, source, language, tuple(signatures), tuple(diagnostics))
+        known = tuple(records.values())
+        return ModuleFile(path, source, language, tuple(signatures), tuple(diagnostics), records=known)
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ cdef class Buffer:
     cdef bint pinned
     cdef int exports
     cdef readonly tuple moves
-    cdef bytes record_format  # Of elements that are so many bytes: records.
+    cdef bytes record_format  # Of elements that are so many bytes: records.  Views point to it.
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
         cdef Py_ssize_t items = 1
@@ -56,7 +56,8 @@ cdef class Buffer:
         buffer.ndim = self.layout.ndim
         buffer.format = NULL
         if flags & PyBUF_FORMAT and self.layout.dtype == 0 and self.layout.itemsize > 1:
-            self.record_format = b"%dx" % self.layout.itemsize
+            if self.record_format is None:  # `s`, as NumPy copies nothing of arrays whose elements are `x`.
+                self.record_format = b"%ds" % self.layout.itemsize
             buffer.format = self.record_format
         elif flags & PyBUF_FORMAT:
             buffer.format = <char *><const char *>FORMATS[self.layout.dtype]

@@ -242,11 +242,17 @@ class CallCheck(CallContext):
         assert type is not None, "checked by the caller"
         if type.scalar == parameter.type.scalar:
             return True
-        kinds = ("a scalar", "an array") if parameter.type.scalar else ("an array", "a scalar")
+        kinds = self.kinds(parameter)
         message = f"{self.named(parameter)} is {kinds[0]}, but the tag `{entity.display}` is {kinds[1]}"
         help = f"give the name of {kinds[0]} of type {render_type(parameter.type)}"
         self.fail("E0304", message, argument.span, label=self.context.show(type), help=help)
         return False
+
+    def kinds(self, parameter: Parameter) -> tuple[str, str]:
+        """Say what kind a parameter is of, and of which kind tags are that it can't be."""
+        if parameter.type.scalar:
+            return "a scalar", "an array"
+        return ("one record" if parameter.single else "an array"), "a scalar"
 
     def _may_change(self, parameter: Parameter, entity: TagEntity, argument: sx.CallArgument) -> bool:
         """An in-out argument is changed: not a counter or a scalar `let`, nor what all partitions share."""
@@ -289,13 +295,23 @@ class CallCheck(CallContext):
         self._warn_of_frame(parameter, type, entity.display, span)
         actual = extents.local_shape(type, self.context.lookup)
         for axis, pattern in enumerate(shape or ()):
-            self._expect(pattern, actual[axis], axis, entity.display, type, span)
+            self._expect(parameter, pattern, actual[axis], axis, entity.display, type, span)
         return True
 
     def _expect(
-        self, pattern: Expression, actual: Extent, axis: int, display: str, type: Type, span: Span
+        self,
+        parameter: Parameter,
+        pattern: Expression,
+        actual: Extent,
+        axis: int,
+        display: str,
+        type: Type,
+        span: Span,
     ) -> None:
         def mismatch(expected: Extent) -> None:
+            if parameter.single:
+                self._several(parameter, actual, display, type, span)
+                return
             if self.show_extent(actual) == self.show_extent(expected):
                 self._cut_otherwise(pattern, extents.pieces_in(expected)[0].distribution, display, type, span)
                 return
@@ -308,6 +324,13 @@ class CallCheck(CallContext):
             self.fail("E0311", message, span, label=self.context.show(type), help=help)
 
         self.matcher.expect(pattern, actual, mismatch)
+
+    def _several(self, parameter: Parameter, actual: Extent, display: str, type: Type, span: Span) -> None:
+        """Report an array of records where a module takes or gives one."""
+        message = f"{self.named(parameter)} is one record, but `{display}` has {self.show_extent(actual)}"
+        element = type.element.label if type.element is not None else "T"
+        help = f"for one of them, let a module pick it:  (in {element} all[n], in i64 k, out {element} one)"
+        self.fail("E0311", message, span, label=self.context.show(type), help=help)
 
     def _cut_otherwise(
         self, pattern: Expression, want: Distribution, display: str, type: Type, span: Span
@@ -369,7 +392,7 @@ class CallCheck(CallContext):
             return False
         self._warn_of_frame(parameter, type, display, span)
         for axis, extent in enumerate(extents.local_shape(type, self.context.lookup)):
-            self._expect(shape[axis], extent, axis, display, type, span)
+            self._expect(parameter, shape[axis], extent, axis, display, type, span)
         return True
 
     def _counters_known(self, entity: TagEntity, span: Span) -> bool:

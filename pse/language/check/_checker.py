@@ -50,6 +50,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._kept_trees import program_tree
 from pse.language.types._expressions import Name
+from pse.language.types._types import Element
 from pse.records import dataclass
 
 
@@ -126,6 +127,8 @@ class Inspection:
         Every tag whose type was found; those of a segment as its first call has them.
     modules : mapping of str to ModuleReference
         The modules that a call can name, by the name that it writes: `step`, `fft.rows`.
+    records : mapping of str to Element
+        The record types that a declaration can name, by what it writes: `Body`, `drift.Body`.
 
     See Also
     --------
@@ -137,6 +140,7 @@ class Inspection:
     diagnostics: tuple[Diagnostic, ...]
     tags: tuple[Tag, ...] = ()
     modules: Mapping[str, ModuleReference] = field(default_factory=dict)
+    records: Mapping[str, Element] = field(default_factory=dict)
 
 
 def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspection:
@@ -174,7 +178,8 @@ def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspectio
     # What follows from a statement that could not be read is not the user's mistake.
     diagnostics = in_order(mistakes) if has_errors(mistakes) else checked.diagnostics
     tags = (*context.tags.values(), *context.uncalled.values())
-    return Inspection(tree, checked.program, diagnostics, tags, _callable(names))
+    records = {name: record for name, record in names.records().items() if record is not None}
+    return Inspection(tree, checked.program, diagnostics, tags, _callable(names), records)
 
 
 def _callable(names: Globals) -> dict[str, ModuleReference]:

@@ -37,6 +37,7 @@ from pse.language.types._elements import fits
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Expression, Value, names_in, render_expression
 from pse.language.types._options import OPTIONS
+from pse.language.types._records import record_of
 from pse.language.types._types import Element, Signature
 from pse.text import did_you_mean, nearest_word
 
@@ -147,13 +148,15 @@ def _import(context: Context, item: sx.Import, finder: ModuleFinder) -> None:
         if file
         else None
     )
+    records: dict[str, Element | None] = {record.label: record for record in file.records} if file else {}
     if item.alias is not None:
-        language = file.language if file else ""
-        _add(context, item.alias, AliasEntity(item.alias.id, modules, item.path, language, item.alias.span))
+        language, span = file.language if file else "", item.alias.span
+        entity = AliasEntity(item.alias.id, modules, item.path, language, span, records)
+        _add(context, item.alias, entity)
     for name in item.names or ():
         _imported_name(context, item, name, file, modules)
-    for module in modules or ():
-        _unimported(context, item, module)
+    for known in (*(modules or ()), *records):
+        _unimported(context, item, known)
     if file is not None and item.alias is None and item.names is None and item.path != STANDARD:
         alias = re.sub(r"\W", "_", PurePath(item.path).stem)
         meant = AliasEntity(alias, modules, item.path, file.language, item.span)
@@ -186,7 +189,9 @@ def _import_program(
     if item.alias is not None:
         segments = {name: entity for name, entity in known.items() if isinstance(entity, SegmentEntity)}
         given = segments if names is not None else None
-        _add(context, item.alias, AliasEntity(item.alias.id, given, item.path, "coven", item.alias.span))
+        records = {name: entity.element for name, entity in known.items() if isinstance(entity, RecordEntity)}
+        span = item.alias.span
+        _add(context, item.alias, AliasEntity(item.alias.id, given, item.path, "coven", span, records))
     for name in item.names or ():
         local, entity = name.alias or name.name, known.get(name.name.id)
         if entity is not None:
@@ -305,7 +310,7 @@ def _imported_name(
 
 
 def _unimported(context: Context, item: sx.Import, name: str) -> None:
-    """Note how a module of a file is called that the file's import doesn't name."""
+    """Note how a module or record of a file is written that the file's import doesn't name."""
     listed = [f"{n.name.id} as {n.alias.id}" if n.alias else n.name.id for n in item.names or ()]
     help = f'`{item.path}` has it; import it:  import "{item.path}" {{ {", ".join([*listed, name])} }}'
     renamed = next((n.alias.id for n in item.names or () if n.alias and n.name.id == name), None)
@@ -327,8 +332,8 @@ def no_such_module(name: sx.Identifier, path: str, known: list[str]) -> Diagnost
 
 def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> None:
     never = (Element.COMM, Element.OBJECT)
-    element = element_of(item.element, context.report, never)
-    if element in never:
+    element = element_of(item.element, context.report, never, context.globals.records())
+    if element in never or record_of(element) is not None:
         message = f"a parameter cannot be of type `{item.element.id}`"
         context.report(
             error_at("E0608", message, item.element.span, help="parameters are numbers, bool or string")

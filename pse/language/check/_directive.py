@@ -11,7 +11,13 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from pse.errors import EvaluationError
-from pse.language.check._type_resolution import Report, distribution_of, element_of, written_record
+from pse.language.check._type_resolution import (
+    Report,
+    distribution_of,
+    element_of,
+    written_record,
+    written_shape,
+)
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -109,11 +115,12 @@ def _parameter(
     direction = Direction(node.direction)
     any_element = node.type.element.id == ANY_ELEMENT
     element = None if any_element else element_of(node.type.element, report, records=records)
-    shape = node.type.shape if node.type.shape is None else (node.type.shape or None)
-    type = Type(element, () if node.type.shape is None else shape, _distribution(node, report))
+    single = record_of(element) is not None and node.type.shape is None
+    shape = written_shape(node.type, element)
+    type = Type(element, () if shape is None else (shape or None), _distribution(node, report))
     _check_element(node, type, direction, report)
     _check_default(node, type, direction, report)
-    return Parameter(node.name.id, direction, type, node.default, node.span)
+    return Parameter(node.name.id, direction, type, node.default, node.span, single)
 
 
 def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:
@@ -129,11 +136,6 @@ def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:
 
 
 def _check_element(node: sx.DirectiveParameter, type: Type, direction: Direction, report: Report) -> None:
-    if record_of(type.element) is not None and type.scalar:
-        name = node.type.element.id
-        message = f"`{name}` is a record: records are the elements of arrays"
-        help = f"for one of them, write:  {direction.value} {name} {node.name.id}[1]"
-        report(error_at("E0511", message, node.span, help=help))
     special = type.element in (Element.STRING, Element.COMM)
     if special and not (type.scalar and direction is Direction.IN):
         message = f"`{node.type.element.id}` can only be a scalar `in` parameter"

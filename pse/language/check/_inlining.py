@@ -17,7 +17,7 @@ from pse.language.check._remedies import call_help, conversion, output_text, sho
 from pse.language.check._scalars import scalar
 from pse.language.check._scope import BundledTags, BundleEntity, Frame, SegmentEntity, TagEntity
 from pse.language.check._targets import Target, target
-from pse.language.check._type_resolution import ELEMENTS, written_type
+from pse.language.check._type_resolution import ELEMENTS, written_shape, written_type
 from pse.language.diagnostics._diagnostic import error_at, has_errors
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -161,8 +161,9 @@ def _help(context: Context, segment: sx.Segment, node: sx.Call) -> str:
 
 def _outline(node: sx.TypeNode, records: Mapping[str, Element | None]) -> Type:
     """Give the type of an input as far as its declaration alone tells."""
-    shape = () if node.shape is None else (node.shape or None)
-    return Type({**ELEMENTS, **records}.get(node.element.id), shape)
+    element = {**ELEMENTS, **records}.get(node.element.id)
+    shape = written_shape(node, element)
+    return Type(element, () if shape is None else (shape or None))
 
 
 def _distinct(context: Context, node: sx.Call) -> bool:
@@ -404,7 +405,7 @@ def _fields(entity: SegmentEntity, fields: tuple[sx.Field, ...]) -> tuple[sx.Fie
         if bundle is None:
             found.append(field)
             continue
-        for member in bundle.members:
+        for member in bundle.node.members:
             found.append(sx.Field(member.type, member_name(field.name, member), field.span))
     return tuple(found)
 
@@ -414,10 +415,10 @@ def name_bundles(context: Context, frame: Frame, entity: SegmentEntity) -> None:
     for field in (*entity.node.inputs, *entity.node.outputs):
         bundle = _bundle_of(entity, field)
         if bundle is not None:
-            context.globals.used.add(bundle.name.span)
-            frame.declare(BundledTags(field.name.id, field.name.span, bundle))
+            context.globals.used.add(bundle.span)  # Where this file declares or imports it.
+            frame.declare(BundledTags(field.name.id, field.name.span, bundle.node))
 
 
-def _bundle_of(entity: SegmentEntity, field: sx.Field) -> sx.Bundle | None:
+def _bundle_of(entity: SegmentEntity, field: sx.Field) -> BundleEntity | None:
     found = entity.home.names.get(field.type.element.id)
-    return found.node if isinstance(found, BundleEntity) else None
+    return found if isinstance(found, BundleEntity) else None

@@ -58,7 +58,7 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
     span = goal.node.name.span
     notes = [(goal.entity.span, f"`{goal.entity.display}` is declared here as {check.context.show(type)}")]
     if type.scalar != parameter.type.scalar:
-        kinds = ("a scalar", "an array") if parameter.type.scalar else ("an array", "a scalar")
+        kinds = check.kinds(parameter)
         message = f"{check.named(parameter)} is {kinds[0]}, but the tag `{goal.entity.display}` is {kinds[1]}"
         check.fail("E0304", message, span, notes=notes, help=_otherwise(check, goal))
         return False
@@ -225,7 +225,7 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
     if said is None and want.pattern is not Pattern.ANY:
         said = replace(want, partition=context.partition) if want.distributed else want
     said = said or _inferred(check, parameter)
-    if said is None and goal.node.reduction is not None and parameter.type.shape:
+    if said is None and (parameter.single or (goal.node.reduction is not None and parameter.type.shape)):
         said = Distribution(Pattern.BLOCK, (0,), partition=context.partition)  # One after the other.
     if said is None:
         message = f"nothing says how `{goal.node.name.id}` is distributed"

@@ -11,6 +11,7 @@ from pse.language.check._scope import (
     BundledTags,
     ParameterEntity,
     PartitionEntity,
+    RecordEntity,
     TagEntity,
 )
 from pse.language.diagnostics._diagnostic import error_at
@@ -207,6 +208,8 @@ def _name(context: Context, node: Name) -> Scalar | None:
         case TagEntity():
             return _tag(context, node, entity)
     help = f"call it in a statement of its own, and use its output:  {node.id}(…) -> x"
+    if isinstance(entity, RecordEntity):
+        help = f"it stands before the name of a tag:  var {node.id} x"
     if isinstance(entity, BundledTags):
         help = f"name one of its members:  {', '.join(entity.members[:4])}"
     if isinstance(entity, AliasEntity):

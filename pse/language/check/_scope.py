@@ -56,7 +56,7 @@ class ModuleEntity:
 class AliasEntity:
     """`fft` of `import "kernels/fft.c" as fft`; `modules` is None if the import failed.
 
-    Those of a `.coven` file are its segments.
+    Those of a `.coven` file are its segments; `records` are the record types of the file.
     """
 
     name: str
@@ -64,6 +64,7 @@ class AliasEntity:
     path: str
     language: str
     span: Span
+    records: dict[str, Element | None] = field(default_factory=dict)
 
 
 @dataclass
@@ -215,9 +216,14 @@ class Globals:
         return own or (self.importer.partitions() if self.importer is not None else [])
 
     def records(self) -> dict[str, Element | None]:
-        """Give the record types that the file declares or imports."""
-        records = (entity for entity in self.names.values() if isinstance(entity, RecordEntity))
-        return {entity.name: entity.element for entity in records}
+        """Give the record types that the file knows, as it writes them: `Body`, `drift.Body`."""
+        found: dict[str, Element | None] = {}
+        for entity in self.names.values():
+            if isinstance(entity, RecordEntity):
+                found[entity.name] = entity.element
+            elif isinstance(entity, AliasEntity):
+                found |= {f"{entity.name}.{name}": element for name, element in entity.records.items()}
+        return found
 
     def callables(self) -> Iterator[str]:
         """Give every name that a call could mean."""

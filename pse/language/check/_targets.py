@@ -21,7 +21,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import COMPLEX, NUMERIC
-from pse.language.types._expressions import Expression
+from pse.language.types._expressions import Expression, Name
 from pse.language.types._types import Distribution, Element, Pattern, Type
 from pse.records import dataclass
 from pse.text import count_text, did_you_mean
@@ -93,7 +93,11 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
 def _stated(context: Context, node: sx.TypeNode) -> Type | None:
     """Read the type that an output states: inside PARALLEL it is what each partition gives."""
     type = written_type(context, node)
-    if type is None or context.partition is None or node.distribution is not None:
+    if type is None or context.partition is None:
+        return type
+    if node.shape is None and not type.scalar:  # One record of each.
+        type = replace(type, shape=(Name(context.partition),))
+    if node.distribution is not None:
         return type
     own = Distribution(Pattern.BLOCK, partition=context.partition)
     return replace(type, distribution=own if type.scalar else Distribution(Pattern.ANY))

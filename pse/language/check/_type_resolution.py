@@ -270,29 +270,37 @@ def _field_type(node: sx.Record, member: sx.Field, report: Report) -> Element | 
     return element
 
 
+def written_shape(node: sx.TypeNode, element: Element | None) -> tuple[Expression, ...] | None:
+    """Give the shape of a type: a record without one is an array of one."""
+    if node.shape is None and record_of(element) is not None:
+        return (Number(1, node.element.span),)
+    return node.shape
+
+
 def written_type(context: Context, node: sx.TypeNode) -> Type | None:
     """Read a written type; everything wrong is reported and gives None."""
     records = context.globals.records()
     if node.element.id in records:
-        context.globals.used.add(context.globals.names[node.element.id].span)
-    element = element_of(node.element, context.report, never=(Element.COMM,), records=records)
+        context.globals.used.add(context.globals.names[node.element.id.partition(".")[0]].span)
+    element = _element(context, node.element, records)
+    written = written_shape(node, element)
     if node.shape == ():
         message = "`[...]` is allowed only in module directives: a tag needs a shape"
         context.report(error_at("E0306", message, node.span, help="for example: f64[N, M]"))
         return None
-    rank = len(node.shape) if node.shape is not None else 0
-    if node.shape is None and node.distribution is not None:
+    rank = len(written) if written is not None else 0
+    if written is None and node.distribution is not None:
         message = "a scalar has no distribution: it is replicated"
         help = "leave out the distribution"
         context.report(error_at("E0306", message, node.distribution.span, help=help))
         return None
-    distribution = ROOT if node.shape is not None else REPLICATED
+    distribution = ROOT if written is not None else REPLICATED
     if node.distribution is not None:
         found = written_distribution(context, node.distribution, rank)
         if found is None:
             return None
         distribution = found
-    shape = [extent(context, item) for item in node.shape or ()]
+    shape = [extent(context, item) for item in written or ()]
     if element is None or None in shape:
         return None
     return _sensible(
@@ -300,13 +308,17 @@ def written_type(context: Context, node: sx.TypeNode) -> Type | None:
     )
 
 
+def _element(context: Context, name: sx.Identifier, records: Mapping[str, Element | None]) -> Element | None:
+    """Look up the element type of a tag; a record that only needs to be imported is named."""
+    help = context.globals.unimported.get(name.id)
+    if help is None or name.id in records or name.id in ELEMENTS:
+        return element_of(name, context.report, never=(Element.COMM,), records=records)
+    context.report(error_at("E0305", f"unknown type `{name.id}`", name.span, help=help))
+    return None
+
+
 def _sensible(context: Context, node: sx.TypeNode, type: Type) -> Type | None:
     """Refuse element types that no tag of this kind can have."""
-    if record_of(type.element) is not None and type.scalar:
-        message = f"`{node.element.id}` is a record: records are the elements of arrays"
-        help = f"for one of them, write:  {node.element.id}[1]"
-        context.report(error_at("E0305", message, node.element.span, help=help))
-        return None
     if type.element is Element.COMM or (type.element in (Element.STRING, Element.OBJECT) and not type.scalar):
         what = "a tag" if type.element is Element.COMM else "an array"
         message = f"{what} cannot be of type `{node.element.id}`"

@@ -209,7 +209,7 @@ class TreeBuilder(Transformer[Token, Any]):
         reduction = next(iter(_of(children, sx.ReductionNode)), None)
         stated, name = None, _joined(_of(children, sx.Dotted)[0])
         if isinstance(children[0], Token):
-            element = sx.Identifier(str(children[0]), span_of(children[0]))
+            element = _stated_element(children)
             stated = sx.TypeNode(element, _part(children, "shape"), distribution, _span(children))
         return sx.OutputNode(name, distribution, reduction, _span(children), stated)
 
@@ -251,7 +251,7 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def type(self, children: list[Any]) -> sx.TypeNode:
         distribution = next(iter(_of(children, sx.DistributionNode)), None)
-        return sx.TypeNode(children[0], _part(children, "shape"), distribution, _span(children))
+        return sx.TypeNode(_joined(children[0]), _part(children, "shape"), distribution, _span(children))
 
     def shape(self, children: list[Any]) -> Part:
         middle = children[1]
@@ -327,8 +327,16 @@ def _members(children: list[Any]) -> tuple[sx.Field, ...]:
     return tuple(member for child in children[2:] if isinstance(child, Part) for member in child.value)
 
 
+def _stated_element(children: list[Any]) -> sx.Identifier:
+    """Give the element type that an output states: `f64`, `Body`, `drift.Body`."""
+    after = children[1]
+    is_dotted = isinstance(after, Token) and after.type == "DOT"
+    text = f"{children[0]}.{children[2].id}" if is_dotted else str(children[0])
+    return sx.Identifier(text, _span(children[: 3 if is_dotted else 1]))
+
+
 def _joined(dotted: sx.Dotted) -> sx.Identifier:
-    """Give `fluid.rho` as one name, that of a bundle's member."""
+    """Give `fluid.rho` as one name: that of a bundle's member, or of a record of an imported file."""
     return sx.Identifier(dotted.text, dotted.span)
 
 

@@ -25,7 +25,10 @@ from pse.language.types import _expressions as expressions
 FILES = 1024
 """How many trees are kept at most; a page of program has one of 10 kB."""
 
-_MAKERS = ("_ast_builder.py", "_parser.py", "_words.py", "ast.py", "coven.lark", "../types/_expressions.py")
+_MAKERS = (
+    *("_ast_builder.py", "_lexer.py", "_parser.py", "_words.py", "ast.py", "coven.lark"),
+    "../types/_expressions.py",
+)
 """Where it is written what the tree of a text is."""
 
 

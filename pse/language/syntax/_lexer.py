@@ -97,15 +97,16 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
     loop, `inout` only before the name of an input; the type of an output only before its name or its shape.
     """
     following = [*tokens[1:], Token("$END", "")]
-    types = _TYPES | _records(tokens, following)
+    types, aliases = _TYPES | _records(tokens, following), _aliases(tokens)
     depth, before, heads, parentheses = 0, following[-1], False, 0
-    for token, after in zip(tokens, following, strict=bool(tokens)):
+    for place, (token, after) in enumerate(zip(tokens, following, strict=bool(tokens))):
         depth += (token.type == "LBRACE") - (token.type == "RBRACE")
         parentheses += (token.type in _INNER) - (token.type in ("RPAR", "RSQB"))
         if token.type in _OUTER:  # A bracket that is open or closed too often ends here.
             parentheses = 0
-        if token in types and after.type in ("NAME", "LSQB") and not parentheses:
-            token.type = "TYPE" if before.type in ("ARROW", "COMMA") else token.type
+        if before.type in ("ARROW", "COMMA") and not parentheses:
+            is_type = _is_type(following[place : place + 3], token, types, aliases)
+            token.type = "TYPE" if is_type else token.type
         if token == "inout" and after.type == "NAME" and before.type in ("LPAR", "COMMA", "EQUAL"):
             token.type = "INOUT"
         if token == "step" and heads and before.type in _ENDS and before.line == token.line:
@@ -118,6 +119,23 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
         item = token in ("threads", "bundle", "record") and depth == 0 and named
         if item or (token in keywords and not (token == "reduce" and after.type == "LPAR")):
             token.type = token.upper()
+
+
+def _is_type(following: list[Token], token: Token, types: set[str], aliases: set[str]) -> bool:
+    """Whether the type of an output begins with a token: `f64 x`, `Body[N] x`, `drift.Body[N] x`."""
+    is_dotted = token in aliases and following[0].type == "DOT" and len(following) == 3
+    behind = following[2] if is_dotted else following[0]
+    return (is_dotted or token in types) and behind.type in ("NAME", "LSQB")
+
+
+def _aliases(tokens: list[Token]) -> set[str]:
+    """Give the names by which files are imported as a whole, whose records are written behind them."""
+    heads = zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
+    return {
+        str(name)
+        for word, path, behind, name in heads
+        if word == "import" and path.type == "STRING" and behind == "as"
+    }
 
 
 def _records(tokens: list[Token], following: list[Token]) -> set[str]:

@@ -167,6 +167,8 @@ class Parameter:
         Value if a call gives none.
     span : Span, optional
         Its place in the text; None for what is not from a text.
+    single : bool, optional
+        Whether it is one record: an array of one in the program, a struct in the module.
 
     See Also
     --------
@@ -178,6 +180,12 @@ class Parameter:
     type: Type
     default: Expression | None = None
     span: Span | None = None
+    single: bool = False
+
+    @property
+    def shape(self) -> tuple[Expression, ...] | None:
+        """Extents of what the module gets: a single record has none."""
+        return () if self.single else self.type.shape
 
 
 @dataclass(frozen=True)
@@ -343,6 +351,7 @@ def render_signature(signature: Signature) -> str:
 def _render_parameter(parameter: Parameter) -> str:
     type = parameter.type
     element = type.element.label if type.element else "T"
-    text = f"{parameter.direction.value} {element} {parameter.name}{render_shape(type)}"
+    shape = "" if parameter.single else render_shape(type)
+    text = f"{parameter.direction.value} {element} {parameter.name}{shape}"
     text = f"{text} {render_distribution(type.distribution)}".rstrip()
     return text + (f" = {render_expression(parameter.default)}" if parameter.default is not None else "")

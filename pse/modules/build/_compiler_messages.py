@@ -10,12 +10,11 @@ import math
 import re
 from collections.abc import Iterable
 
-from pse._abi.elements import C_TYPES
 from pse.language.types import Signature
 from pse.modules._errors import BuildError
 from pse.modules.build._build_rules import BuildRule, Source, Step
 from pse.modules.build._trampolines import Layout, Place
-from pse.modules.directives._interface import declared, passed_as
+from pse.modules.directives._interface import declared, passed_as, struct_text
 from pse.records import dataclass
 
 MOST_LINES = 60
@@ -162,24 +161,31 @@ def _is_scaffolding(line: str, rule: BuildRule) -> bool:
 
 def _mismatches(rule: BuildRule, output: str) -> list[_Mismatch]:
     """Find the messages about lines of the trampolines."""
-    if rule.trampolines is None:
-        return []
     found: list[_Mismatch] = []
     place: Place | None = None
-    for line in output.split("\n"):
+    elsewhere = ""  # An error that may be one of a macro that a trampoline uses.
+    for line in output.split("\n") if rule.trampolines is not None else ():
         head = _HEAD.match(line) or _CYTHON_HEAD.match(line)
         if head is None:
             continue
-        kind = head.groupdict().get("kind", "error")
-        if kind == "note":
-            if place is not None and (note := _note(head["text"])):
+        kind, text = head.groupdict().get("kind", "error"), re.sub(r" \[-W[^]]*\]$", "", head["text"])
+        here = _place(rule, head)
+        if kind == "note" and place is not None:
+            if note := _note(text):
                 found[-1] = _Mismatch(place, (*found[-1].detail, note))
-            continue
-        ours = head["path"].endswith(rule.trampoline_file) and "error" in kind
-        place = rule.trampolines.lines.get(int(head["line"])) if ours else None
-        if place is not None:
-            found.append(_Mismatch(place, (re.sub(r" \[-W[^]]*\]$", "", head["text"]),)))
+        elif kind == "note" and elsewhere and here is not None:
+            place = here
+            found.append(_Mismatch(here, (elsewhere,)))
+        elif kind != "note":
+            place, elsewhere = (here, text) if "error" in kind else (None, "")
+            found += [_Mismatch(place, (text,))] if place is not None else []
     return found
+
+
+def _place(rule: BuildRule, head: re.Match[str]) -> Place | None:
+    """Give what the line of a message is about, if it is one of the trampolines."""
+    ours = head["path"].endswith(rule.trampoline_file) and rule.trampolines is not None
+    return rule.trampolines.lines.get(int(head["line"])) if ours and rule.trampolines else None
 
 
 def _note(text: str) -> str:
@@ -197,11 +203,10 @@ def _other_layout(source: Source, mismatches: list[_Mismatch]) -> BuildError:
     record = first.record
     told = [_told(m.place.layout, m.detail) for m in mismatches if m.place.layout is not None]
     text = f"{source.shown}: the struct `{record.name}` has another layout than the record `{record.name}`"
-    if re.search(r"unknown type|not declared|undeclared|does not name", mismatches[0].detail[0]):
+    if re.search(r"unknown type|not declared|undeclared|does not name|not a type", mismatches[0].detail[0]):
         text = f"{source.shown}: there is no type `{record.name}` in this file"
         told = []
-    fields = "  ".join(f"{C_TYPES[element]} {name};" for name, element in record.fields)
-    help = f"declare it so, or change the record:  typedef struct {{ {fields} }} {record.name};"
+    help = f"declare it so, or change the record:  {struct_text(record, source.language)}"
     return BuildError("\n".join([text, *dict.fromkeys(filter(None, told))]), help=help)
 
 
@@ -211,7 +216,7 @@ def _told(layout: Layout, detail: tuple[str, ...]) -> str:
     if re.search(r"[Nn]o member|has no", detail[0]):
         return f"  {name} is missing in the struct"
     if layout.type:
-        return f"  {name} is `{layout.type}` in the record; in the struct: {detail[0]}"
+        return f"  {name} is `{layout.type}` in the record; in the struct: {_pointed(layout, detail[0])}"
     sizes = {int(size) - 1 for text in detail for size in re.findall(r"\[(\d+)\]", text)} - {layout.offset}
     found = next(iter(sizes), None)
     if found is None:
@@ -219,6 +224,12 @@ def _told(layout: Layout, detail: tuple[str, ...]) -> str:
     if layout.field:
         return f"  {name} begins at byte {layout.offset} in the record, at byte {found} in the struct"
     return f"  {name} has {layout.offset} bytes in the record, {found} in the struct"
+
+
+def _pointed(layout: Layout, text: str) -> str:
+    """Find the type that a message about pointers names beside the record's; the message if it names none."""
+    named = re.findall(r"[‘'\"]([\w ]+?) ?\*", re.sub(r"\{aka [^}]*\}", "", text))
+    return next((f"`{name}`" for name in named if name != layout.type), text)
 
 
 def _grouped(mismatches: list[_Mismatch]) -> list[list[_Mismatch]]:

@@ -7,23 +7,12 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from pse.errors import UsageError
-from pse.language.types import Direction, Element, Parameter, Signature
+from pse.language.types import Direction, Parameter, Signature
 from pse.modules.build._compiler_messages import prototype
 from pse.modules.build._module_list import directive_text
-from pse.modules.directives._interface import takes_communicator
-
-_FORTRAN: Final = {
-    Element.I32: "integer(c_int32_t)",
-    Element.I64: "integer(c_int64_t)",
-    Element.F32: "real(c_float)",
-    Element.F64: "real(c_double)",
-    Element.C64: "complex(c_float_complex)",
-    Element.C128: "complex(c_double_complex)",
-    Element.BOOL: "logical(c_bool)",
-}
+from pse.modules.directives._interface import FORTRAN_TYPES, takes_communicator
 
 
 def module_text(signature: Signature, language: str) -> str:
@@ -119,7 +108,7 @@ def _declarations(signature: Signature) -> Iterator[str]:
 
 
 def _declaration(parameter: Parameter) -> str:
-    element = _FORTRAN.get(parameter.type.element) if parameter.type.element else None
+    element = FORTRAN_TYPES.get(parameter.type.element) if parameter.type.element else None
     if element is None:
         label = parameter.type.element.label if parameter.type.element else "T"
         help = "write the module in C, or start from the template"

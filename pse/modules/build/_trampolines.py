@@ -10,11 +10,16 @@ mismatch can be told in the directive's terms (`_compiler_messages.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pse.language.types import Element, Parameter, Record, Signature, record_of
-from pse.modules.directives._interface import by_value, host_type, passed_as, takes_communicator
+from pse.modules.directives._interface import (
+    by_value,
+    field_type,
+    passed_as,
+    takes_communicator,
+)
 from pse.records import dataclass
 
 PREFIX: Final = "pse_call_"
@@ -103,11 +108,9 @@ def write_c(signatures: Iterable[Signature], include: str, *, language: str, err
     writer.add('#pragma GCC diagnostic ignored "-Wunknown-warning-option"')
     for name in _STRICT:
         writer.add(f'#pragma GCC diagnostic error "-W{name}"')
-    writer.add('#pragma GCC diagnostic ignored "-Wsign-conversion"')
-    if language != "fortran":
-        writer.add('#pragma GCC diagnostic ignored "-Wunused-variable"')
-        writer.add('#pragma GCC diagnostic ignored "-Winvalid-offsetof"')
-        _layouts(writer, signatures, language)
+    for name in ("sign-conversion", "unused-variable", "invalid-offsetof"):
+        writer.add(f'#pragma GCC diagnostic ignored "-W{name}"')
+    _layouts(writer, signatures, language)
     if cpp:
         writer.add("static thread_local std::string pse_exception_text;")
         writer.add('extern "C" {')
@@ -119,27 +122,40 @@ def write_c(signatures: Iterable[Signature], include: str, *, language: str, err
     return writer.finish()
 
 
+def _records(signatures: Iterable[Signature]) -> list[tuple[Record, Signature]]:
+    """Give the records of a file's directives, each with the first that has it."""
+    used = [(record_of(p.type.element), s) for s in signatures for p in s.parameters]
+    users = {record.name: (record, signature) for record, signature in reversed(used) if record is not None}
+    return list(users.values())
+
+
 def _layouts(writer: _Writer, signatures: Iterable[Signature], language: str) -> None:
     """Have the compiler compare the structs of the source with the records of its directives.
 
     Pointers to arrays of so many bytes differ in their types, which the compiler's message tells.
     """
-    used = [(record_of(p.type.element), s) for s in signatures for p in s.parameters]
-    users = {record.name: (record, signature) for record, signature in reversed(used) if record is not None}
-    if users:
+    used = _records(signatures)
+    if used:
         writer.add("#include <stddef.h>")
-    for record, signature in users.values():
-        name = record.name
-        for (field, element), offset in zip(record.fields, record.offsets, strict=True):
-            there = f"(char (*)[offsetof({name}, {field}) + 1])0"
-            place = Place(signature, layout=Layout(record, field, offset))
-            writer.add(f"static char (*pse_at_{name}_{field})[{offset + 1}] = {there};", place)
-            place = Place(signature, layout=Layout(record, field, type=host_type(element, language)))
-            spelled = host_type(element, language)
-            writer.add(f"static {spelled} *pse_of_{name}_{field} = &(({name} *)0)->{field};", place)
-        place = Place(signature, layout=Layout(record, offset=record.size))
-        sized = f"(char (*)[sizeof({name}) + 1])0"
-        writer.add(f"static char (*pse_size_{name})[{record.size + 1}] = {sized};", place)
+    for record, signature in used:
+        name = record.name.lower() if language == "fortran" else record.name
+        for layout in _all(record, language):
+            field = layout.field.lower() if language == "fortran" else layout.field
+            place = Place(signature, layout=layout)
+            if layout.type:
+                line = f"{layout.type} *pse_of_{name}_{field} = &(({name} *)0)->{field};"
+            else:
+                have = f"offsetof({name}, {field})" if field else f"sizeof({name})"
+                line = f"char (*pse_at_{name}_{field})[{layout.offset + 1}] = (char (*)[{have} + 1])0;"
+            writer.add(f"static {line}", place)
+
+
+def _all(record: Record, language: str = "cython") -> Iterator[Layout]:
+    """Give what is compared: where each field is, and its type in C; then the size of the whole."""
+    for (field, element), offset in zip(record.fields, record.offsets, strict=True):
+        yield Layout(record, field, offset)
+        yield Layout(record, field, type=field_type(element, language))
+    yield Layout(record, offset=record.size)
 
 
 def _function_c(writer: _Writer, signature: Signature, language: str) -> None:
@@ -195,6 +211,7 @@ def write_cython(signatures: Iterable[Signature], text: str, *, error_text: bool
     signatures = tuple(signatures)
     if any(map(takes_communicator, signatures)):
         writer.add("from mpi4py.libmpi cimport MPI_Comm as pse_MPI_Comm")
+    _layouts_cython(writer, signatures)
     for signature in signatures:
         writer.add(
             f"cdef public int {PREFIX}{signature.name}(void **pse_a) noexcept nogil:", Place(signature)
@@ -207,6 +224,36 @@ def write_cython(signatures: Iterable[Signature], text: str, *, error_text: bool
         writer.add(f"cdef public const char *{ERROR_TEXT}(int code) noexcept nogil:")
         writer.add("    return coven_error(code)")
     return writer.finish()
+
+
+_COMPARED: Final = """
+    #include <stddef.h>
+    #define PSE_BYTES(have, want) (void)_Generic((char (*)[(have) + 1])0, char (*)[(want) + 1]: 0)
+    #define PSE_SIZE(record, none, want) PSE_BYTES(sizeof(record), want)
+    #define PSE_AT(record, field, want) PSE_BYTES(offsetof(__typeof__(record), field), want)
+    #define PSE_OF(record, field, type) (void)_Generic(&((__typeof__(record) *)0)->field, type *: 0)
+    """
+"""Comparisons that the compiler refuses where they fail; its message has the type that there is."""
+
+
+def _layouts_cython(writer: _Writer, signatures: Iterable[Signature]) -> None:
+    """Have the C compiler compare structs with records, as macros get them from Cython."""
+    places = [Place(s, layout=layout) for record, s in _records(signatures) for layout in _all(record)]
+    if not places:
+        return
+    for line in ("cdef extern from * nogil:", *f'    """{_COMPARED}"""'.split("\n")):
+        writer.add(line)
+    for number, place in enumerate(places):
+        layout = place.layout
+        assert layout is not None, "made above"
+        macro = "OF" if layout.type else "AT" if layout.field else "SIZE"
+        writer.add(f'    void pse_same{number} "PSE_{macro}"({layout.record.name}, int, int)', place)
+        writer.add(f'    int pse_field{number} "{layout.field or 0}"')
+        writer.add(f'    int pse_want{number} "{layout.type or layout.offset}"')
+    writer.add("cdef void pse_layouts() noexcept nogil:")
+    for number, place in enumerate(places):
+        one = f"(<{place.layout.record.name} *>NULL)[0]"  # type: ignore[union-attr]
+        writer.add(f"    pse_same{number}({one}, pse_field{number}, pse_want{number})", place)
 
 
 _STDINT: Final = ("int32_t", "int64_t", "uint8_t", "uint16_t")

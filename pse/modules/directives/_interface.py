@@ -8,18 +8,61 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from pse._abi.elements import C_TYPES, CPP_TYPES, CYTHON_TYPES
-from pse.language.types import Direction, Element, Name, Parameter, Signature, record_of, render_expression
+from pse.language.types import (
+    Direction,
+    Element,
+    Name,
+    Parameter,
+    Record,
+    Signature,
+    record_of,
+    render_expression,
+)
+
+FORTRAN_TYPES: Final = {
+    Element.I32: "integer(c_int32_t)",
+    Element.I64: "integer(c_int64_t)",
+    Element.F32: "real(c_float)",
+    Element.F64: "real(c_double)",
+    Element.C64: "complex(c_float_complex)",
+    Element.C128: "complex(c_double_complex)",
+    Element.BOOL: "logical(c_bool)",
+}
+"""What element types are in Fortran, which has no unsigned ones."""
+_UNSIGNED: Final = {Element.U8: "integer(c_int8_t)", Element.U16: "integer(c_int16_t)"}
+_SIGNED: Final = {Element.U8: "int8_t", Element.U16: "int16_t"}
+"""What has their place in a derived type of Fortran: there, and in C."""
 
 
 def host_type(element: Element, language: str) -> str:
-    """Spell an element type in a host language (Fortran's trampoline is C)."""
+    """Spell an element type in a host language (Fortran's trampoline is C, where names are in lower case)."""
     if (record := record_of(element)) is not None:
-        return record.name
+        return record.name.lower() if language == "fortran" else record.name
     if element is Element.COMM and language == "fortran":
         return "int"  # Fortran's handles are integers.
     return {"c++": CPP_TYPES, "cython": CYTHON_TYPES}.get(language, C_TYPES)[element]
+
+
+def field_type(element: Element, language: str) -> str:
+    """Spell in C the type of a struct's field, as a host language's compiler makes it."""
+    if language == "cython":
+        return CYTHON_TYPES[element] if element is Element.BOOL else C_TYPES[element]
+    return _SIGNED.get(element, C_TYPES[element]) if language == "fortran" else host_type(element, language)
+
+
+def struct_text(record: Record, language: str) -> str:
+    """Write the struct that a record is in a host language."""
+    if language == "fortran":
+        types = FORTRAN_TYPES | _UNSIGNED
+        fields = [f"{types[element]} :: {name}" for name, element in record.fields]
+        return "; ".join([f"type, bind(c) :: {record.name}", *fields, "end type"])
+    fields = [f"{host_type(element, language)} {name}" for name, element in record.fields]
+    if language == "cython":
+        return "\n    ".join([f"cdef struct {record.name}:", *fields])
+    return f"typedef struct {{ {'  '.join(f'{field};' for field in fields)} }} {record.name};"
 
 
 def takes_communicator(signature: Signature) -> bool:
@@ -49,7 +92,7 @@ def passed_as(parameter: Parameter, language: str) -> str:
 def declared(parameter: Parameter) -> str:
     """Write a parameter as its directive does, without distribution and default: `out f64 v[nx + 2]`."""
     element = "T" if parameter.type.element is None else parameter.type.element.label
-    shape = parameter.type.shape
+    shape = parameter.shape
     axes = (
         "[...]"
         if shape is None
@@ -75,15 +118,6 @@ def impossible(signature: Signature, language: str, *, arrays: bool) -> Iterator
     for parameter in signature.parameters:
         if not arrays:
             yield from _impossible_compiled(parameter)
-            yield from _impossible_record(parameter, language)
-
-
-def _impossible_record(parameter: Parameter, language: str) -> Iterator[tuple[Parameter, str, str]]:
-    """Refuse records where the layout of the host's struct could not be checked."""
-    record = record_of(parameter.type.element)
-    if record is not None and language in ("fortran", "cython"):
-        message = f"`{parameter.name}` is an array of records `{record.name}`: C, C++ and Python have these"
-        yield parameter, message, "write this module in one of them, or give it an array for each field"
 
 
 _TWO_AXES = (Name("m"), Name("n"))

@@ -288,9 +288,9 @@ def _shape(
     module: LoadedModule, parameter: Parameter, extents: Mapping[str, int]
 ) -> tuple[int | None, ...] | None:
     """Give the declared shape; None for an axis, or for all, that the directive leaves open in this call."""
-    if parameter.type.shape is None:
+    if parameter.shape is None:
         return None
-    return tuple(extent(axis, extents) for axis in parameter.type.shape)
+    return tuple(extent(axis, extents) for axis in parameter.shape)
 
 
 def _to_fill(
@@ -412,11 +412,7 @@ def _checked_array(
         raise _wrong(module, parameter, "an array", _describe(value))
     dtype = _dtype(parameter, wildcard)
     if dtype is not None and array.dtype != dtype:
-        help = f"convert it: {parameter.name}.astype(np.{dtype})"
-        if record is not None:
-            fields = [(name, element.value) for name, element in record.fields]
-            help = f"make it of the type  np.dtype({fields}, align=True)"
-        raise _wrong(module, parameter, f"element type {dtype}", f"{array.dtype}", help=help)
+        raise _other_elements(module, parameter, dtype, array.dtype)
     shape = _shape(module, parameter, extents)
     fits = shape is None or (
         len(shape) == array.ndim and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
@@ -429,13 +425,26 @@ def _checked_array(
     return array
 
 
+def _other_elements(
+    module: LoadedModule, parameter: Parameter, due: np.dtype, found: np.dtype
+) -> ModuleError:
+    record = record_of(parameter.type.element)
+    if record is None:
+        help = f"convert it: {parameter.name}.astype(np.{due})"
+        return _wrong(module, parameter, f"element type {due}", f"{found}", help=help)
+    fields = [(name, element.value) for name, element in record.fields]
+    help = f"make it of the type  np.dtype({fields}, align=True)"
+    expected, got = (f"elements of {dtype.itemsize} bytes" for dtype in (due, found))
+    return _wrong(module, parameter, f"{record.name}, {expected}", f"{found}, {got}", help=help)
+
+
 def _declared_with(parameter: Parameter, shape: str) -> str:
     head, _, _ = declared(parameter).partition("[")
     return f"{head}{shape}"
 
 
 def _expected_shape(parameter: Parameter, shape: tuple[int | None, ...]) -> str:
-    axes = [render_expression(axis) for axis in parameter.type.shape or ()]
+    axes = [render_expression(axis) for axis in parameter.shape or ()]
     written, values = ", ".join(axes), ", ".join("any" if n is None else str(n) for n in shape)
     return f"[{values}]" if written == values else f"[{values}] ({written})"
 

@@ -46,13 +46,13 @@ def bind_dimensions(module: LoadedModule, inputs: Sequence[Any], known: Mapping[
         if parameter.type.scalar and isinstance(value, int | np.integer) and not isinstance(value, bool):
             values[parameter.name] = int(value)
     for parameter, value in zip(expected, inputs, strict=True):
-        if parameter.type.shape and isinstance(value, np.ndarray):
+        if parameter.shape and isinstance(value, np.ndarray):
             _match(module, parameter, value, values)
     return values
 
 
 def _match(module: LoadedModule, parameter: Parameter, array: np.ndarray, values: dict[str, int]) -> None:
-    shape = parameter.type.shape or ()
+    shape = parameter.shape or ()
     got = ", ".join(map(str, array.shape))
     if len(shape) != array.ndim:
         message = f"`{declared(parameter)}` has {len(shape)} axes, got an array [{got}]"

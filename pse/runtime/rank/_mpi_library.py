@@ -27,6 +27,8 @@ def load_mpi_meanwhile() -> None:
     >>> load_mpi_meanwhile()  # doctest: +SKIP
     """
     if (path := _library()) is not None:
+        # MPI's libraries read the environment as they are loaded, and NumPy changes it if this is not set.
+        os.environ.setdefault("OPENBLAS_MAIN_FREE", "1")
         import resource  # noqa: F401
         import zlib  # noqa: F401
 

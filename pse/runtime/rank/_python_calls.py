@@ -164,7 +164,7 @@ class PythonCalls:
             for p, row in inputs
         ]
         made = {
-            p.name: _array(self._made(row - first, held), given.type.element)
+            p.name: _array(self._made(row - first, held), given.type.element, p)
             for row, (p, given) in bound
             if isinstance(given, Output) and not p.type.scalar
         }
@@ -232,7 +232,7 @@ class PythonCalls:
         if isinstance(given, Argument) and self._holds_object(given):
             return objects.from_bytes(memoryview(buffer))
         held.append(buffer)
-        return _array(buffer, self._element(parameter, given))
+        return _array(buffer, self._element(parameter, given), parameter)
 
     def _element(self, parameter: Parameter, given: Argument | Output | None) -> Element | None:
         """What a scalar parameter takes: what the directive says, or what is given where it says `T`."""
@@ -282,10 +282,11 @@ def _requests(module: LoadedModule, yielded: Any, posted: list[Request]) -> Requ
     )
 
 
-def _array(buffer: Buffer, element: Element | None) -> np.ndarray[Any, Any]:
-    """Make an array on a buffer, whose records the engine takes for bytes."""
+def _array(buffer: Buffer, element: Element | None, parameter: Parameter) -> np.ndarray[Any, Any]:
+    """Make an array on a buffer, whose records the engine takes for bytes; a single one has no axis."""
     array, record = np.asarray(buffer), record_of(element)
-    return array if record is None else array.view(np.dtype(record.value))
+    typed = array if record is None else array.view(np.dtype(record.value))
+    return typed.reshape(()) if parameter.single else typed
 
 
 def _typed(value: complex, element: Element | None) -> Any:

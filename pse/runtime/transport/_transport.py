@@ -29,7 +29,7 @@ _HEAD_BYTES = MESSAGE_BYTES + LAYOUT_DTYPE.itemsize
 _TYPES: Mapping[int, MPI.Datatype] = dict.fromkeys(range(len(FORMATS)), MPI.BYTE) | {
     code: MPI.Datatype.fromcode(name) for name, code in TYPE_CODES.items()
 }
-"""By the number of the element type; objects and bytes travel as bytes."""
+"""By the number of the element type; objects and records travel as bytes."""
 Part = tuple[int, tuple[int, ...], tuple[int, ...]]
 """What of a buffer goes to another node: offset, shape and strides, in bytes."""
 
@@ -111,7 +111,8 @@ class Transport:
         if buffer is None:
             return Arrival(head, None, None)
         array, (code, _, _) = np.asarray(buffer), buffer.description
-        request = self.comm.Irecv([buffer_bytes(array), array.size, _TYPES[code]], source, ARRAY_TAG)
+        count = array.nbytes // _TYPES[code].Get_size()
+        request = self.comm.Irecv([buffer_bytes(array), count, _TYPES[code]], source, ARRAY_TAG)
         return Arrival(head, buffer, request, array.nbytes, time.monotonic_ns())
 
     def _deliver(self) -> bool:
@@ -142,22 +143,25 @@ class Transport:
         """A buffer's memory, and what of it goes as one MPI datatype, kept for the next one like it."""
         code, itemsize, shape = buffer.description
         parts = buffer.moves if buffer.moves is not None else ((0, shape, strides(shape, itemsize)),)
-        if (code, parts) not in self._types:
-            self._types[code, parts] = _several(_TYPES[code], parts)
+        key = code, itemsize, parts
+        if key not in self._types:
+            self._types[key] = _several(_TYPES[code], itemsize, parts)
         reach = max(offset + _reach(extents, steps, itemsize) for offset, extents, steps in parts)
-        return MPI.buffer.fromaddress(buffer.address, reach, readonly=True), self._types[code, parts]
+        return MPI.buffer.fromaddress(buffer.address, reach, readonly=True), self._types[key]
 
 
-def _several(element: MPI.Datatype, parts: Sequence[Part]) -> MPI.Datatype:
-    types = [_strided(element, shape, steps) for _, shape, steps in parts]
+def _several(unit: MPI.Datatype, itemsize: int, parts: Sequence[Part]) -> MPI.Datatype:
+    types = [_strided(unit, itemsize, shape, steps) for _, shape, steps in parts]
     whole = MPI.Datatype.Create_struct([1] * len(parts), [offset for offset, _, _ in parts], types)
     for datatype in types:
         datatype.Free()
     return whole.Commit()
 
 
-def _strided(element: MPI.Datatype, shape: tuple[int, ...], strides: tuple[int, ...]) -> MPI.Datatype:
-    datatype = element.Dup()
+def _strided(
+    unit: MPI.Datatype, itemsize: int, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> MPI.Datatype:
+    datatype = unit.Create_contiguous(itemsize // unit.Get_size())  # Of a record, its bytes.
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
         inner, datatype = datatype, datatype.Create_hvector(extent, 1, stride)
         inner.Free()
