@@ -41,6 +41,8 @@ SECTIONS = (
         {
             "run": "Run PROGRAM and report where its time went",
             "resume": "Go on from the checkpoint in DIR, which `pse run --checkpoint DIR` wrote",
+            "ctl": "Control a program that runs, or list those that can be controlled",
+            "watch": "Show the tag TAG of a program that runs, as it changes: a number, a line or an image",
             "tools": "Load and chain MPI tools under any MPI program, without relinking it",
             "cluster": "Emulate a cluster on this machine: nodes with links and CPUs of their own",
         },

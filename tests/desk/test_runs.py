@@ -1,7 +1,9 @@
 """Runs as the page starts, watches, keeps and compares them."""
 
+import base64
 import json
 
+import numpy as np
 import pytest
 
 QUICK = {"program": "heat.coven", "processors": 1, "parameters": {"NX": "64", "NY": "64", "tol": "1e-2"}}
@@ -148,3 +150,63 @@ def test_a_file_that_changes_on_disk_is_told(desk, page):
     (desk.folder / "watched.coven").unlink()
     told = page.until(lambda event: event["type"] == "file" and event["path"] == "watched.coven")
     assert told["revision"] is None
+
+
+SLOW = """coven 1
+import "slow.py" { cool }
+param f64 rate = 0.5 live where rate > 0
+program slow {
+  var f64[4, 300] u
+  zero() -> u
+  var f64 sum = 0.0
+  for k in 0 .. 100000 {
+    thread_A cool(u, rate) -> sum
+  }
+  thread_A print(sum)
+}
+"""
+COOL = """import time
+
+
+#@ coven module cool(inout f64 u[m, n], in f64 rate, out f64 sum)
+def cool(u, rate):
+    time.sleep(0.002)
+    u += rate
+    return float(u.sum())
+"""
+
+
+def test_a_run_that_goes_on_is_held_changed_and_watched(desk, page):
+    (desk.folder / "slow.coven").write_text(SLOW)
+    (desk.folder / "slow.py").write_text(COOL)
+    run = desk.api("/runs", "POST", {"program": "slow.coven", "processors": 1}, 201)["run"]["id"]
+    page.until(lambda e: e["type"] == "overview" and e["run"] == run and e["overview"]["sites"][0]["calls"])
+    held = desk.api(f"/runs/{run}/control", "POST", {"action": "pause"})["status"]
+    assert held["state"] == "held"
+    assert held["tags"] == {"u": "f64[4, 300]", "sum": "f64"}
+    assert desk.api(f"/runs/{run}/watch", "POST", {"tags": ["u", "sum"]})["tags"] == ["u", "sum"]
+    frame = page.until(lambda e: e["type"] == "frame" and e["tag"] == "u")
+    assert (frame["cells"], frame["block"], frame["pause"]) == ([4, 150], [1, 2], held["pause"])
+    values = np.frombuffer(base64.b64decode(frame["data"]), "<f4")
+    assert (values == 0.5 * (held["pause"] - 1)).all()
+    assert page.until(lambda e: e["type"] == "frame" and e["tag"] == "sum")["cells"] == []
+    changed = desk.api(f"/runs/{run}/control", "POST", {"action": "set", "values": {"rate": "2"}})["status"]
+    assert changed["live"] == {"rate": 2.0}
+    stepped = desk.api(f"/runs/{run}/control", "POST", {"action": "step", "rounds": 3})["status"]
+    assert stepped["pause"] == held["pause"] + 3
+    frame = page.until(lambda e: e["type"] == "frame" and e["pause"] == held["pause"] + 3 and e["tag"] == "u")
+    assert frame["low"] == frame["high"] == 0.5 * (held["pause"] - 1) + 6
+    for asked, words in (
+        ({"action": "set", "values": {"rate": "0"}}, "does not satisfy its `where` clause"),
+        ({"action": "jump"}, "a run can't jump"),
+        ({"action": "step", "rounds": 0}, "rounds is not a whole number from 1"),
+    ):
+        answer = desk.ask(f"/api/runs/{run}/control", "POST", asked)
+        assert answer.status in (400, 422)
+        assert words in answer.json["error"]["message"]
+    assert desk.api(f"/runs/{run}/control", "POST", {"action": "resume"})["status"]["state"] == "running"
+    page.until(lambda e: e["type"] == "frame" and e["pause"] > held["pause"] + 3)
+    desk.api(f"/runs/{run}/stop", "POST", {})
+    assert page.ended(run)["state"] == "stopped"
+    over = desk.api(f"/runs/{run}/control", "POST", {"action": "pause"}, 409)
+    assert over["error"]["message"] == "this run does not go on"

@@ -100,6 +100,11 @@ _RUN = (
         shell_complete=words("crash"),
         help="Attach gdb to the rank RANK when it starts, or to any when it crashes.",
     ),
+    click.option(
+        "--control",
+        metavar="NAME",
+        help="Let `pse ctl NAME` and `pse watch NAME` pause, change and look into the run while it goes on.",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 

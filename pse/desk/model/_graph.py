@@ -361,6 +361,7 @@ class _Writer:
             "type": item.element.id,
             "default": self.text.of(item.default.span) if item.default is not None else None,
             "where": self.text.of(item.where.span) if item.where is not None else None,
+            "live": item.live,
             "span": self.span(item.span),
             "line": item.span.line,
         }

@@ -37,7 +37,7 @@ def set_parameter(model: ProgramModel, operation: Operation) -> Edits:
     if field == "default":
         return [Edit(name, middle, f" = {value}" if value else "")]
     if field == "where":
-        return [Edit(middle, end, f" where {value}" if value else "")]
+        return [Edit(middle, end, " live" * item.live + (f" where {value}" if value else ""))]
     raise UsageError(f"a parameter can't be without its {field}", help="give a text for it")
 
 

@@ -26,6 +26,7 @@ from pse.desk.server._events import Events
 from pse.desk.server._files import Directory
 from pse.desk.server._guard import PAGE_POLICY
 from pse.desk.server._language import Conversation
+from pse.desk.server._live import Watches, control_run
 from pse.desk.server._runs import Runs
 from pse.errors import PseError
 from pse.language.types import OPTIONS
@@ -58,6 +59,7 @@ class Desk:
         self.directory, self.program = Directory(directory), program
         self.events = Events(lambda: self.runs.present(), self.directory.changes)
         self.runs = Runs(self.directory, self.events.publish)
+        self.watches = Watches(self.events.publish, lambda: self.events.heard)
 
     def session(self) -> dict[str, Any]:
         """Give what the page begins with."""
@@ -143,6 +145,18 @@ _API = [
     _route("/runs/{id}", "DELETE", lambda desk, r, _: desk.runs.remove(_id(r))),
     _route("/runs/{id}/console", "GET", lambda desk, r, _: desk.runs.console(_id(r), _number(r, "from"))),
     _route("/runs/{id}/stop", "POST", lambda desk, r, _: desk.runs.stop(_id(r))),
+    _route(
+        "/runs/{id}/control",
+        "POST",
+        lambda desk, r, body: {"status": control_run(desk.runs.control_name(_id(r)), body)},
+    ),
+    _route(
+        "/runs/{id}/watch",
+        "POST",
+        lambda desk, r, body: {
+            "tags": desk.watches.watch(_id(r), desk.runs.control_name(_id(r)), body.get("tags"))
+        },
+    ),
     _route("/runs/{id}/sites", "GET", lambda desk, r, _: results.sites(desk.runs, _id(r))),
     _route(
         "/runs/{id}/picture",

@@ -34,6 +34,11 @@ class Events:
         self._pages: set[asyncio.Queue[Event | None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    @property
+    def heard(self) -> bool:
+        """Whether a page listens."""
+        return bool(self._pages)
+
     def publish(self, event: Event) -> None:
         """Tell all pages, from any thread."""
         if self._loop is not None and not self._loop.is_closed():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import threading
@@ -52,6 +53,7 @@ class Record:
     serial: bool
     started: str
     revision: str
+    control: str
     version: str = __version__
     state: str = "preparing"
     seconds: float = 0.0
@@ -213,7 +215,7 @@ class Runs:
                 [f"{name}={value}" for name, value in record.options.items()],
                 trace,
                 cluster=record.cluster,
-                debugging={"serial": True} if record.serial else {},
+                debugging={"control": record.control} | ({"serial": True} if record.serial else {}),
             )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
@@ -231,12 +233,13 @@ class Runs:
         if not all(isinstance(values, dict) for values in given.values()):
             raise Refusal("parameters and options are objects", help='for example  {"N": "512"}')
         texts = {name: {k: str(v) for k, v in values.items()} for name, values in given.items()}
-        cluster = asked.get("cluster")
+        cluster, id = asked.get("cluster"), self._new_id(program)
         return Record(
-            *(self._new_id(program), program, processors, texts["parameters"], texts["options"]),
+            *(id, program, processors, texts["parameters"], texts["options"]),
             *(bool(asked.get("trace")), str(cluster) if cluster else None, bool(asked.get("serial"))),
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             revision=revision(Path(program).read_bytes()),
+            control=f"{id[:36]}.{os.getpid()}",
         )
 
     def _new_id(self, program: str) -> str:
@@ -297,6 +300,20 @@ class Runs:
         text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
         part = text[start : start + MOST_CONSOLE]
         return {"text": part, "next": start + len(part), "more": start + len(part) < len(text)}
+
+    def control_name(self, id: str) -> str:
+        """Give the name by which a run that goes on is controlled.
+
+        Raises
+        ------
+        Refusal
+            If it is over.
+        """
+        self.folder(id)
+        live = self._live.get(id)
+        if live is None or live.record.state != "running":
+            raise Refusal("this run does not go on", 409, help="start it again")
+        return live.record.control
 
     def stop(self, id: str) -> dict[str, Any]:
         """End a run."""

@@ -193,8 +193,7 @@ class CallCheck(CallContext):
         constant = self.context.constant(found.expression) if found.partition is None else None
         if constant is None:
             message = f"`{parameter.name}` is the extent of an array: its value must be known before the run"
-            help = "use parameters, `procs`, partitions, loop counters, and `let` of these"
-            self.fail("E0317", message, span, help=help)
+            self.fail("E0317", message, span, help=self.context.known_help(found.expression))
             return False
         self.matcher.known[parameter.name] = self.context.extent(constant)
         return True

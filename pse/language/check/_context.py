@@ -16,7 +16,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._expressions import Expression, Name, render_expression, substitute
+from pse.language.types._expressions import Expression, Name, names_in, render_expression, substitute
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     DIRECTIVE_MARKS,
@@ -274,10 +274,17 @@ class Context:
             nonlocal unknown
             tag = self.tags.get(name.id)
             unknown |= tag is not None and not tag.loop_counter and name.id not in self.constants
+            unknown |= name.id in self.globals.files.live
             return self.constants.get(name.id, name)
 
         result = substitute(expression, replaced)
         return None if unknown or extents.is_large(result) else result
+
+    def known_help(self, expression: Expression) -> str:
+        """Say what may be used where a value must be known before the run."""
+        for name in sorted(names_in(expression) & self.globals.files.live):
+            return f"`{name}` may change while the program runs: leave out its `live`"
+        return "use parameters, `procs`, partitions, loop counters, and `let` of these"
 
 
 class CallContext:

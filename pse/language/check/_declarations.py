@@ -33,7 +33,7 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._kept_trees import program_tree
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._elements import fits
+from pse.language.types._elements import COMPLEX, fits
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import Expression, Value, names_in, render_expression
 from pse.language.types._options import OPTIONS
@@ -352,7 +352,15 @@ def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> 
         return
     if not _default_holds(context, item, default, where, unique):
         return
-    declarations.parameters.append(ParameterDeclaration(unique, element, default, where, item.name.span))
+    if item.live and (element is Element.STRING or element in COMPLEX):
+        message = f"a parameter of type `{item.element.id}` cannot change while the program runs"
+        help = "leave out `live`; those that change are integers, reals and bool"
+        context.report(error_at("E0608", message, item.element.span, help=help))
+    if item.live:
+        context.globals.files.live.add(unique)
+    declarations.parameters.append(
+        ParameterDeclaration(unique, element, default, where, item.name.span, item.live)
+    )
 
 
 def _unique(context: Context, name: sx.Identifier) -> str:
@@ -423,6 +431,10 @@ def _count(context: Context, node: sx.SyntaxExpression, example: str) -> Express
     """Check a number of partitions: an integer, and at least 1 where that can be seen."""
     found = bound(context, node)
     if found is None:
+        return None
+    if names_in(found) & context.globals.files.live:
+        message = "a number of partitions must be known before the run"
+        context.report(error_at("E0317", message, place(node), help=context.known_help(found)))
         return None
     known = extents.to_expression(context.extent(found))  # So that `procs - procs` is seen to be 0.
     if names_in(known):

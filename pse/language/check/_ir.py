@@ -452,13 +452,14 @@ class PartitionDeclaration:
 
 @dataclass(frozen=True)
 class ParameterDeclaration:
-    """`param i64 N = 1024 where N % procs == 0`."""
+    """`param f64 dt = 1e-3 live where dt > 0`; one that is `live` may change while the program runs."""
 
     name: str
     element: Element
     default: Expression | None
     where: Expression | None
     span: Span
+    live: bool = False
 
 
 @dataclass(frozen=True)

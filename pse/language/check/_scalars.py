@@ -329,8 +329,7 @@ def extent(context: Context, node: sx.SyntaxExpression, what: str = "an extent")
     known = context.constant(found)
     if known is None:
         message = f"{what} must be known before the run"
-        help = "use parameters, `procs`, partitions, loop counters, and `let` of these"
-        context.report(error_at("E0317", message, place(node), help=help))
+        context.report(error_at("E0317", message, place(node), help=context.known_help(found)))
     elif not names_in(known) and isinstance(value := evaluate(known, {}), int) and value < 0:
         message = f"{what} cannot be negative: this is {value}"
         context.report(error_at("E0306", message, place(node), help="give a number of at least 0"))

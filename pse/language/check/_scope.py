@@ -163,7 +163,8 @@ class Files:
 
     `read` has the names of the imported files, None for those that are wrong; `open` are the files that are
     being read, each imported by the one before; `used` are the names that were used, by the place of their
-    declaration; `taken` are the unique names of parameters and partitions, `sets` the partitions by them.
+    declaration; `taken` are the unique names of parameters and partitions, `sets` the partitions by them,
+    `live` the parameters that may change while the program runs.
     """
 
     read: dict[str, Globals | None] = field(default_factory=dict)
@@ -171,6 +172,7 @@ class Files:
     used: set[Span] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
     sets: dict[str, PartitionEntity] = field(default_factory=dict)
+    live: set[str] = field(default_factory=set)
 
     def unique(self, name: str, path: str) -> str:
         """Make a name that no other file has taken."""

@@ -408,6 +408,8 @@ def _step(context: Context, node: sx.SyntaxExpression) -> Expression | None:
     known = context.constant(found)
     if known is None or names_in(known) & context.tags.keys():
         help = "use numbers, parameters, `procs`, partitions, and `let` of these"
+        if names_in(found) & context.globals.files.live:
+            help = context.known_help(found)
         context.report(error_at("E0317", "a step must be known before the run", place(node), help=help))
         return None
     if extents.to_expression(context.extent(known)) == Number(0):

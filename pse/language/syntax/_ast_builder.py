@@ -135,7 +135,9 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def param(self, children: list[Any]) -> sx.Param:
         element, name = _of(children, sx.Identifier)
-        return sx.Param(element, name, _part(children, "default"), _part(children, "where"), _span(children))
+        default, where = _part(children, "default"), _part(children, "where")
+        live = any(isinstance(child, Token) and child.type == "LIVE" for child in children)
+        return sx.Param(element, name, default, where, live, _span(children))
 
     def partition(self, children: list[Any]) -> sx.PartitionNode:
         name, count = _nodes(children)[:2]

@@ -28,6 +28,9 @@ _INNER = {"LPAR", "LSQB"}
 _OUTER = {"ARROW", "LBRACE", "RBRACE"}
 _TYPES = {element.label for element in Element}
 _ENDS = {*_OPERANDS, "RPAR", "RSQB", "BADNUMBER"} - {"MAX"}
+_BEFORE_LIVE = 3
+"""How many tokens a parameter has before it may say `live`: `param`, its type and its name."""
+_ITEMS = {"import", "partition", "threads", "options", "bundle", "record", "segment", "program"}
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,12 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
 
     `reduce(` is a name, so that it can be answered like any other call; `threads`, `bundle` and `record`
     are keywords only where another name follows outside of all braces, `step` only behind the bounds of a
-    loop, `inout` only before the name of an input; the type of an output only before its name or its shape.
+    loop, `live` only behind the name or the default of a parameter, `inout` only before the name of an input;
+    the type of an output only before its name or its shape.
     """
     following = [*tokens[1:], Token("$END", "")]
     types, aliases = _TYPES | _records(tokens, following), _aliases(tokens)
-    depth, before, heads, parentheses = 0, following[-1], False, 0
+    depth, before, heads, parentheses, of_parameter = 0, following[-1], False, 0, 0
     for place, (token, after) in enumerate(zip(tokens, following, strict=bool(tokens))):
         depth += (token.type == "LBRACE") - (token.type == "RBRACE")
         parentheses += (token.type in _INNER) - (token.type in ("RPAR", "RSQB"))
@@ -111,6 +115,9 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
             token.type = "INOUT"
         if token == "step" and heads and before.type in _ENDS and before.line == token.line:
             token.type = "STEP"
+        of_parameter = 1 if token == "param" else of_parameter and token not in _ITEMS and of_parameter + 1
+        if token == "live" and of_parameter > _BEFORE_LIVE and before.type in _ENDS and not parentheses:
+            token.type = "LIVE"
         heads = token == "for" or (heads and token.type not in ("LBRACE", "RBRACE", "STEP"))
         before = token
         if token.type != "NAME":

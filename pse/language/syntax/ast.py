@@ -225,12 +225,13 @@ class Import:
 
 @dataclass(frozen=True)
 class Param:
-    """`param i64 N = 1024 where N % procs == 0`."""
+    """`param f64 dt = 1e-3 live where dt > 0`."""
 
     element: Identifier
     name: Identifier
     default: SyntaxExpression | None
     where: SyntaxExpression | None
+    live: bool
     span: Span
 
 

@@ -45,7 +45,7 @@ def live_at(job: Job, key: ThreadKey, point: int) -> frozenset[str]:
 def capture(job: Job, rank: int, projection: Projection, sequencer: Sequencer, point: int) -> Iterator[Saved]:
     """Give what a rank writes down at a pause; arrays lie where they are, until the sequencer runs on."""
     for (name, partition), slot in projection.slots.items():
-        if not _writes(job, rank, name, partition, point):
+        if not writes(job, rank, name, partition, point):
             continue
         value = sequencer.slot_value(slot)
         if isinstance(value, list):
@@ -54,8 +54,8 @@ def capture(job: Job, rank: int, projection: Projection, sequencer: Sequencer, p
             yield Saved(name, partition, np.asarray(value))
 
 
-def _writes(job: Job, rank: int, name: str, partition: int | None, point: int) -> bool:
-    """Whether this rank writes a slot down."""
+def writes(job: Job, rank: int, name: str, partition: int | None, point: int) -> bool:
+    """Whether this rank is the one that writes a slot down."""
     if name.startswith(HIDDEN):
         return rank == 0 and partition is None
     placement = job.liveness.placement

@@ -109,6 +109,10 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
             "`pse run` starts MPI itself and can't run inside an MPI job",
             help=f"inside an MPI job, each rank is: python -m pse {request.asked}",
         )
+    if request.control is not None:
+        from pse.runtime.control._address import require_free  # Few runs are controlled.
+
+        require_free(request.control)
     if request.serial and WATCHER_VARIABLE not in os.environ:
         run_serially(request, hosts)
     check_hosts(hosts)
@@ -402,6 +406,10 @@ class _JobRun:
                 remove_session(self.process.pid)
             self.monitor.close()
             os.close(self.mpiexec)
+        if self.prepared.request.control is not None:
+            from pse.runtime.control._address import remove_stale
+
+            remove_stale(self.prepared.request.control)
 
     def _finish(self) -> int:
         """Print the report or the reason why there is none; give the exit code."""

@@ -131,6 +131,11 @@ class Checkpoints:
         else:
             sequencer.set_due(due)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether a signal has come, for which all save and end."""
+        return self._stop is not None and self._stop.place != 0
+
     def pause(
         self,
         projection: Projection,
@@ -156,7 +161,7 @@ class Checkpoints:
         peers.wait(self.comm.Ibcast(decided).Test)
         self.due = int(decided[1])
         if decided[0]:
-            self._save(projection, sequencer, peers, figures)
+            self.save(projection, sequencer, peers, figures)
 
     def _save_and_stop(
         self,
@@ -167,7 +172,7 @@ class Checkpoints:
         number: int,
     ) -> NoReturn:
         """Write the last checkpoint of a run that a signal stops; then all ranks end."""
-        self._save(projection, sequencer, peers, figures)
+        self.save(projection, sequencer, peers, figures)
         self._stop_counting()
         peers.meet()
         raise Stopped(number)
@@ -192,13 +197,14 @@ class Checkpoints:
             self._commit(replace(self.manifest, finished=True, files=(), iterations=0, figures={}))
             os.close(self._lock)
 
-    def _save(
+    def save(
         self,
         projection: Projection,
         sequencer: Sequencer,
         peers: MpiPeers,
         figures: Mapping[str, float],
     ) -> None:
+        """Write a checkpoint; all ranks are at the same pause."""
         self._stop_counting()
         boxes = self._boxes(projection, sequencer, peers)
         self._serial += 1
@@ -206,7 +212,7 @@ class Checkpoints:
         mine["figures"] = {name: float(value).hex() for name, value in figures.items()}
         loop = inflight_loops(self.job.liveness.walk).get(sequencer.point)
         mine["iterations"] = 0 if loop is None else self.board.iterations(loop, self.rank)
-        notes = self._gather(mine, peers)
+        notes = [json.loads(text) for text in peers.gather(json.dumps(mine).encode())]
         if self.rank != 0:
             return
         wrong = [note["error"] for note in notes if "error" in note]
@@ -228,7 +234,7 @@ class Checkpoints:
             serial=self._serial,
             point=sequencer.point,
             rounds=sequencer.rounds + 1,
-            place=_place(self.job, projection, sequencer),
+            place=place_text(self.job, projection, sequencer),
             iterations=0,
             processors=int(str(self.job.environment[PROCS])),
             partitions={name: len(owners) for name, owners in self.job.placements.items()},
@@ -259,18 +265,6 @@ class Checkpoints:
             return {"file": asdict(self.directory.write(self._serial, self.rank, chain(values, posted)))}
         except OSError as error:
             return {"error": _reason(error)}
-
-    def _gather(self, mine: Mapping[str, Any], peers: MpiPeers) -> list[Any]:
-        """Gather every rank's entry on the first one; the others get an empty list."""
-        text = np.frombuffer(json.dumps(mine).encode(), np.uint8)
-        sizes = np.zeros(self.comm.Get_size(), np.int64)
-        peers.wait(self.comm.Igather(np.array([text.size], np.int64), sizes).Test)
-        texts = np.empty(int(sizes.sum()) if self.rank == 0 else 0, np.uint8)
-        peers.wait(self.comm.Igatherv(text, [texts, (sizes, None)]).Test)
-        if self.rank != 0:
-            return []
-        ends = np.cumsum(sizes)
-        return [json.loads(texts[end - size : end].tobytes()) for size, end in zip(sizes, ends, strict=True)]
 
     def _commit(self, manifest: Manifest) -> bool:
         try:
@@ -349,7 +343,7 @@ class _Progress(threading.Thread):
             self._look(1)
 
 
-def _place(job: Job, projection: Projection, sequencer: Sequencer) -> str:
+def place_text(job: Job, projection: Projection, sequencer: Sequencer) -> str:
     """Say where the program is, for people: ``heat.coven:5:3, t = 40``."""
     walk, point = job.liveness.walk, sequencer.point
     words = [str(walk.steps[point].statement.span)]

@@ -70,6 +70,28 @@ class MpiPeers:
         found[0].Recv([head, MPI.BYTE])
         return bytes(head)
 
+    def broadcast(self, data: bytes) -> bytes:
+        """Give what the first rank says to every rank; what others give doesn't count."""
+        size = np.array([len(data)], np.int64)
+        self.wait(self.comm.Ibcast(size).Test)
+        if not size[0]:
+            return b""
+        room = (
+            np.frombuffer(data, np.uint8) if self.comm.Get_rank() == 0 else np.empty(int(size[0]), np.uint8)
+        )
+        self.wait(self.comm.Ibcast(room).Test)
+        return room.tobytes()
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """Gather what every rank says on the first one; the others get an empty list."""
+        first, mine = self.comm.Get_rank() == 0, np.frombuffer(data, np.uint8)
+        sizes = np.zeros(self.comm.Get_size(), np.int64)
+        self.wait(self.comm.Igather(np.array([mine.size], np.int64), sizes).Test)
+        room = np.empty(int(sizes.sum()) if first else 0, np.uint8)
+        self.wait(self.comm.Igatherv(mine, [room, (sizes, None)]).Test)
+        ends = np.cumsum(sizes) if first else ()
+        return [room[end - size : end].tobytes() for size, end in zip(sizes, ends, strict=first)]
+
     def wait(self, done: Callable[[], bool]) -> None:
         """Sleep between looks; whoever rings this rank ends a sleep.
 

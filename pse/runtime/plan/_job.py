@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 
 from pse.language.check import PROCS, ResolvedProgram
@@ -24,6 +25,18 @@ from pse.runtime.plan._edges import Edges, number_edges
 from pse.runtime.plan._iteration_completion import IterationCompletion, completion_of
 
 
+def live_values(program: ResolvedProgram, environment: Mapping[str, Value]) -> dict[str, int | float]:
+    """Give the parameters that may change while the program runs, and what they begin with."""
+    values = {p.name: environment[p.name] for p in program.parameters if p.live}
+    return {name: value for name, value in values.items() if isinstance(value, int | float)}
+
+
+def constants_of(program: ResolvedProgram, environment: Mapping[str, Value]) -> dict[str, Value]:
+    """Give what stays as it is in the whole run: other parameters, ``procs`` and partitions."""
+    live = live_values(program, environment)
+    return {name: value for name, value in environment.items() if name not in live}
+
+
 @dataclass(frozen=True)
 class Job:
     """What all ranks of a run agree on.
@@ -31,7 +44,9 @@ class Job:
     Attributes
     ----------
     environment : mapping
-        Values of parameters, ``procs`` and partitions.
+        Values of parameters, ``procs`` and partitions, which stay as they are.
+    live : mapping
+        What parameters begin with that may change while the program runs.
     nodes : sequence of int
         Node of every rank.
     depths : callable
@@ -43,7 +58,7 @@ class Job:
     balance : int
         After how many rounds of a loop partitions may move to other processors; 0: never.
     pauses : bool
-        Whether plans have pauses at the heads of the program's own loops, for checkpoints or balance.
+        Whether plans have pauses at the heads of the program's own loops: for checkpoints, balance, control.
     check : str
         What is looked for in the outputs of calls: ``nan`` (NaN and infinity), or ``off``.
     build : BuildMode
@@ -63,6 +78,7 @@ class Job:
     pauses: bool = False
     check: str = "off"
     build: BuildMode = FAST
+    live: Mapping[str, int | float] = field(default_factory=dict)
 
     def is_remote(self, rank: int, peer: int) -> bool:
         """Whether two ranks exchange data through MPI."""

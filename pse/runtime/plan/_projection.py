@@ -38,6 +38,7 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._lowered import Assignment, Drop, Exchange
 from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._plan_builder import PlanBuilder
+from pse.runtime.plan._slots import live_slot
 from pse.trace.format import NONE
 
 
@@ -112,6 +113,8 @@ class _Projector:
 
     def run(self) -> Projection:
         """Lower the whole program."""
+        for name, value in self.job.live.items():
+            self._assign(live_slot(name), Number(value), self.position)
         self._block(0, self.position)
         self.builder.emit(Operation.END)
         self.tables.extend(InstructionRow, self.builder.code)

@@ -10,6 +10,11 @@ HIDDEN = "%"
 """What names of hidden slots begin with; no tag begins with it."""
 
 
+def live_slot(parameter: str) -> str:
+    """Name the hidden slot of a parameter that may change while the program runs."""
+    return f"{HIDDEN}live.{parameter}"
+
+
 class Slots:
     """The slots of a plan: for each tag this rank meets, one, or one for each of its partitions.
 
@@ -36,6 +41,8 @@ class Slots:
             return Extent(self.of(extent[0], partition), extent[1])
         if partition is not None and (position := self.job.position(name, partition)) is not None:
             return Constant(position)
+        if name in self.job.live:
+            return Slot(self.of(live_slot(name), None))
         if name not in self.environment:
             return Slot(self.of(name, partition))
         return Constant(self.environment[name])

@@ -39,6 +39,7 @@ from pse.trace import Recorder
 from pse.trace.format import EventType, Phase
 
 if TYPE_CHECKING:
+    from pse.runtime.control._control import Control
     from pse.runtime.pause._checkpoint import Checkpoints
     from pse.runtime.pause._migration import Rebalancing
 
@@ -82,6 +83,7 @@ def execute_plan(
     trace: str | None = None,
     culprit: int = 0,
     checkpoints: Checkpoints | None = None,
+    control: Control | None = None,
     output: OutputPipe | None = None,
 ) -> Outcome:
     """Run this rank's part of a program.
@@ -102,6 +104,8 @@ def execute_plan(
         Address of a ``const char *volatile`` that is kept at the text of the running call.
     checkpoints : Checkpoints, optional
         Where to write checkpoints, and from which one to go on.
+    control : Control, optional
+        Who has the run pause, go on, and tell what it computes.
     output : OutputPipe, optional
         Puts a prefix before every line that modules write.
 
@@ -133,7 +137,7 @@ def execute_plan(
     transport = Transport(comm, begin.sequencer)
     peers = MpiPeers(comm, board, transport)
     moving = _rebalancing(rank, job, peers, again) if job.balance else None
-    loop = _RankLoop(begin, peers, arena, checkpoints, moving, bool(communicators))
+    loop = _RankLoop(begin, peers, arena, checkpoints, control, moving, recorder, bool(communicators))
     board.set_state(rank, RankState.RUNNING)
     if recorder:
         _record_ready(comm, job, recorder)
@@ -143,8 +147,7 @@ def execute_plan(
         from pse.runtime.faults._partition_errors import partition_error
 
         raise partition_error(loop.sequencer, loop.projection)
-    if checkpoints:
-        checkpoints.finish()
+    loop.finish()
     if recorder:
         _record_done(comm, job, recorder)
     board.set_state(rank, RankState.DONE)
@@ -200,17 +203,22 @@ class _RankLoop:
         peers: MpiPeers,
         arena: Arena | None,
         checkpoints: Checkpoints | None,
+        control: Control | None,
         moving: Rebalancing | None,
+        recorder: Recorder | None,
         has_communicators: bool,
     ) -> None:
         self.peers, self.transport, self.arena = peers, peers.transport, arena
-        self.checkpoints, self.moving = checkpoints, moving
+        self.checkpoints, self.control, self.moving = checkpoints, control, moving
         self.figures: dict[str, float] = {}
         self.backoff = Backoff()
         self._has_communicators = has_communicators
         self._adopt(begin)
         if checkpoints:
             checkpoints.begin(self.projection, self.sequencer, self.figures)
+        if control:
+            resumed = checkpoints is not None and checkpoints.resumed is not None
+            control.begin(self.incarnation, peers, recorder, resumed=resumed)
         self._wait_for_due()
 
     def run(self) -> None:
@@ -232,6 +240,15 @@ class _RankLoop:
     def _end(self) -> None:
         if self.checkpoints:
             self.checkpoints.end_of_loops()
+        if self.control:
+            self.control.end_of_pauses()
+
+    def finish(self) -> None:
+        """All ranks have come to the end of the program."""
+        if self.checkpoints:
+            self.checkpoints.finish()
+        if self.control:
+            self.control.finish()
 
     def _look(self) -> None:
         """Serve the other nodes; the next look is later each time nothing came, but in time for arrays."""
@@ -256,6 +273,8 @@ class _RankLoop:
 
     def _pause(self) -> None:
         """Do what all ranks do together at this point of the program."""
+        if self.control:
+            self.control.pause(self.incarnation, self.checkpoints, self.figures)
         if self.checkpoints:
             self.checkpoints.pause(self.projection, self.sequencer, self.peers, self.figures)
         moved = self.moving.pause(self.incarnation, self._serve) if self.moving else None
@@ -267,11 +286,12 @@ class _RankLoop:
         self.transport.sequencer = sequencer
 
     def _wait_for_due(self) -> None:
-        moving = self.moving.due if self.moving else 0
+        wanted = [other.due for other in (self.moving, self.control) if other]
+        due = min(wanted, default=0)
         if self.checkpoints:
-            self.checkpoints.set_due(self.sequencer, moving)
+            self.checkpoints.set_due(self.sequencer, due)
         else:
-            self.sequencer.set_due(moving)
+            self.sequencer.set_due(due)
 
 
 def _rebalancing(rank: int, job: Job, peers: MpiPeers, again: Callable[[Job], Incarnation]) -> Rebalancing:

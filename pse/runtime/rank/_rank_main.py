@@ -43,6 +43,7 @@ from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher,
 from pse.runtime.supervise._monitor_handle import MonitorHandle
 
 if TYPE_CHECKING:
+    from pse.runtime.control._control import Control
     from pse.runtime.pause._checkpoint import Checkpoints
 
 
@@ -173,6 +174,7 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
             trace=trace,
             culprit=_faults.culprit_address(),
             checkpoints=_checkpoints(node, prepared, job),
+            control=_control(node, prepared),
             output=pipe,
         )
     _report(node, prepared, outcome, output, wall=time.monotonic_ns() - began, cpu=_cpu_time() - computed)
@@ -194,6 +196,21 @@ def _checkpoints(node: Node, prepared: Prepared, job: Job) -> Checkpoints | None
 
     resumed = Resumed(job_before(job, kept), kept) if kept else None
     return Checkpoints(node.comm, job, node.board, directory, description(prepared), resumed)
+
+
+def _control(node: Node, prepared: Prepared) -> Control | None:
+    name = prepared.request.control
+    if name is None:
+        return None
+    from pse.runtime.control._control import Control
+    from pse.runtime.control._hub import Controlled
+
+    launcher = node.launcher.pid if node.launcher else 0
+    environment = {p.name: prepared.environment[p.name] for p in prepared.program.parameters}
+    about = Controlled(
+        name, prepared.program, environment, prepared.processors, prepared.request.checkpoint, launcher
+    )
+    return Control(about)
 
 
 def _placements(node: Node, prepared: Prepared) -> dict[str, owners.Owners]:

@@ -79,11 +79,11 @@ def begin_recording(directory: str, rank: int, job: Job) -> Recorder:
 
 def describe_run(job: Job, hosts: list[str]) -> Definitions:
     """Describe a run for the readers of its trace."""
-    program, walk = job.program, job.liveness.walk
+    program, walk, environment = job.program, job.liveness.walk, {**job.environment, **job.live}
     return Definitions(
         program=program.path,
         text_sha256=digest(program.text),
-        parameters={n: str(v) if isinstance(v, complex) else v for n, v in job.environment.items()},
+        parameters={n: str(v) if isinstance(v, complex) else v for n, v in environment.items()},
         options={"shared_memory": job.shared_memory, "local_limit": job.local_limit},
         sites=tuple(_site(job, site) for site in walk.sites),
         edges=tuple(

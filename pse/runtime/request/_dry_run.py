@@ -13,7 +13,7 @@ from pse.language.check import ModuleReference
 from pse.modules import LoadedModule
 from pse.program import analyse_run_liveness
 from pse.runtime.distribution._partition_placement import Owners, is_users, partition_counts, place_partitions
-from pse.runtime.plan._job import Job
+from pse.runtime.plan._job import Job, constants_of, live_values
 from pse.runtime.plan._projection import project
 from pse.runtime.request._prepared import Prepared
 
@@ -43,7 +43,8 @@ def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners
     return Job(
         program=prepared.program,
         liveness=analyse_run_liveness(prepared.program, prepared.placement, together=prepared.pauses),
-        environment=prepared.environment,
+        environment=constants_of(prepared.program, prepared.environment),
+        live=live_values(prepared.program, prepared.environment),
         processors=prepared.processors,
         nodes=nodes,
         shared_memory=prepared.options.shared_memory,

@@ -39,6 +39,8 @@ class Request:
         How many processors; None if they follow from the number of ranks.
     checkpoint : str or None
         Directory for checkpoints.
+    control : str or None
+        The name by which the run is controlled from outside while it goes on (`pse.runtime.control`).
     every : str or None
         How often checkpoints are written: ``10`` (rounds), or ``30s``.
     resume : bool
@@ -86,6 +88,7 @@ class Request:
     serial: bool = False
     sanitize: tuple[str, ...] = ()
     gdb: str | None = None
+    control: str | None = None
 
     @property
     def build(self) -> BuildMode:
@@ -129,8 +132,9 @@ class Prepared:
 
     @property
     def pauses(self) -> bool:
-        """Whether ranks pause together at loops, to write checkpoints or to move partitions."""
-        return self.request.checkpoint is not None or self.options.balance > 0
+        """Whether ranks pause together at loops: for checkpoints, to move partitions, or to be controlled."""
+        asked = self.request.checkpoint is not None or self.request.control is not None
+        return asked or self.options.balance > 0
 
     @property
     def ranks(self) -> int:

@@ -11,7 +11,7 @@ from pse.runtime.request._prepared import Request
 from pse.runtime.request._request import parse_defines
 
 _FLAGS = ("quiet", "debug", "prefix", "serial")
-_VALUES = ("trace", "every", "gdb", "sanitize")
+_VALUES = ("trace", "every", "gdb", "control", "sanitize")
 _WAITING = {"--coopwait": True, "--no-coopwait": False}
 
 

@@ -204,7 +204,8 @@ def job_before(job: Job, manifest: Manifest) -> Job:
     """Give the job as it was when the checkpoint was taken; where partitions lived doesn't matter."""
     environment = environment_before(job.program, manifest)
     placed = place_partitions("block", partition_counts(job.program, environment), manifest.processors)
-    return replace(job, environment=environment, processors=manifest.processors, placements=placed)
+    constants = {name: value for name, value in environment.items() if name not in job.live}
+    return replace(job, environment=constants, processors=manifest.processors, placements=placed)
 
 
 def check_processors(program: ResolvedProgram, environment: Mapping[str, Value], manifest: Manifest) -> None:

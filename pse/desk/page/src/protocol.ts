@@ -223,6 +223,31 @@ export interface Run {
   wall: number | null;
 }
 
+/** A run that goes on, as those see it who control it. */
+export interface ControlStatus {
+  state: "running" | "held" | "stopping";
+  place: string | null; // where it is held
+  pauses: number; // passed so far
+  live: Record<string, number | boolean>;
+  tags: Record<string, string>; // that can be watched, and their types
+  checkpoint: string | null;
+}
+
+/** A watched tag at one pause: the means of blocks, as 32-bit numbers in base64. */
+export interface Frame {
+  run: string;
+  tag: string;
+  error?: string; // instead of all that follows
+  shape: number[];
+  block: number[];
+  pause: number;
+  place: string;
+  cells: number[]; // none: a number; one: a line; two: an image
+  low: number | null;
+  high: number | null;
+  data: string;
+}
+
 export interface Overview {
   program: string;
   processors: number;
@@ -275,4 +300,5 @@ export type ServerEvent =
   | { type: "run"; run: Run }
   | { type: "console"; run: string; stream: "stdout" | "stderr" | "note"; text: string; next: number }
   | { type: "overview"; run: string; overview: Overview }
+  | ({ type: "frame" } & Frame)
   | { type: "file"; path: string; revision: string | null };

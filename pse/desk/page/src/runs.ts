@@ -2,6 +2,7 @@
 
 import { query, request, ServerError } from "./http";
 import { changedOnDisk, report, replaceProgram, save } from "./program";
+import { frameTaken, statusWanted } from "./live";
 import type { Advice, Comparison, Overview, Run, ServerEvent, Sites } from "./protocol";
 import { keepOpen } from "./socket";
 import { sourceChangedOnDisk } from "./sources";
@@ -122,7 +123,10 @@ function told(event: ServerEvent) {
       return printed(event.run, { stream: event.stream, text: event.text });
     case "overview":
       if (!desk().ranAt[event.run]) placesIfSame(event.run);
+      statusWanted(event.run);
       return update({ overviews: { ...desk().overviews, [event.run]: event.overview } });
+    case "frame":
+      return frameTaken(event);
     case "file":
       void sourceChangedOnDisk(event.path, event.revision).catch(report);
       return void changedOnDisk(event.path, event.revision).catch(report);

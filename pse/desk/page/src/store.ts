@@ -6,7 +6,9 @@ import type { Scene } from "./graph/scene";
 import type { PaletteItem } from "./inserting";
 import type {
   Build,
+  ControlStatus,
   FileEntry,
+  Frame,
   Overview,
   Palette,
   ProgramGraph,
@@ -59,6 +61,11 @@ export interface ConsolePart {
   text: string;
 }
 
+export interface Watched {
+  frame: Frame;
+  history: number[]; // of a number
+}
+
 export interface Desk {
   session: Session | null;
   connected: boolean;
@@ -80,6 +87,9 @@ export interface Desk {
   shownRun: string | null;
   consoles: Record<string, ConsolePart[]>;
   overviews: Record<string, Overview>;
+  controls: Record<string, ControlStatus>; // by run
+  watched: Record<string, string[]>; // tags by run
+  frames: Record<string, Watched>; // by run and tag
   sites: Sites | null; // of the shown run, after it
   ranAt: Record<string, Map<string, TextPlace>>; // by run and statement: where it stood in the text that ran
   colouring: Colouring;
@@ -110,6 +120,9 @@ export const useDesk = create<Desk>(() => ({
   shownRun: null,
   consoles: {},
   overviews: {},
+  controls: {},
+  watched: {},
+  frames: {},
   sites: null,
   ranAt: {},
   colouring: "thread",

@@ -6,6 +6,7 @@ import type { Overview, ProgramGraph, Run } from "../protocol";
 import { going, type RunRequest, start, stop } from "../runs";
 import { type ConsolePart, useDesk } from "../store";
 import { Choices } from "./fields";
+import { Live } from "./Live";
 
 export function RunPanel() {
   const graph = useDesk((desk) => desk.graph);
@@ -16,6 +17,7 @@ export function RunPanel() {
     <div className="run">
       <RunForm graph={graph} run={run} />
       {run && <Status run={run} overview={overview} />}
+      {run?.state === "running" && <Live run={run.id} />}
       <div className="watch">
         {overview && <Numbers overview={overview} />}
         <Console parts={console ?? NONE} />

@@ -1,0 +1,39 @@
+"""``pse watch``: look at what a running program computes.  The work is done by ``pse.runtime.control``."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import islice
+
+import click
+
+from pse.cli.completion import files
+from pse.cli.ctl import runs
+from pse.runtime.control import Frame, RunControl, frame_text, save_frames
+
+_WIDEST = 120
+
+
+@click.command("watch")
+@click.argument("run", metavar="RUN", shell_complete=runs)
+@click.argument("tag", metavar="TAG")
+@click.option("-n", "--frames", metavar="N", type=click.IntRange(min=1), help="End after N frames.")
+@click.option(
+    "-o", "output", metavar="FILE", shell_complete=files, help="Keep the frames in FILE (.npz), too."
+)
+def command(run: str, tag: str, frames: int | None, output: str | None) -> None:
+    """Show the tag TAG of a program that runs, as it changes: a number, a line or an image.
+
+    RUN is the name that `pse run PROGRAM --control RUN` gave it.  Frames are taken at pauses, and so seldom
+    that the run spends at most 1 % of its time on them; a large array is shown by the means of blocks.
+    """
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    kept: list[Frame] = []
+    try:
+        with RunControl(run) as control:
+            for frame in islice(control.frames(tag), frames):
+                click.echo(frame_text(frame, width), nl=False)
+                kept += [frame] if output else []
+    finally:  # Ctrl-C ends the watch, not what was kept.
+        if output and kept:
+            save_frames(kept, output)

@@ -1,0 +1,53 @@
+// A run that goes on, from the page: held and changed, and its data as it comes.
+
+import { request } from "./http";
+import { report } from "./program";
+import type { ControlStatus, Frame } from "./protocol";
+import { desk, update } from "./store";
+
+const LONGEST_HISTORY = 400; // values of a watched number
+const asking = new Set<string>();
+
+export type Action =
+  | { action: "status" | "pause" | "resume" | "checkpoint" }
+  | { action: "step"; rounds: number }
+  | { action: "set"; values: Record<string, string> };
+
+const ask = (run: string, action: Action) => request<{ status: ControlStatus }>("POST", `runs/${run}/control`, action);
+
+const know = (run: string, status: ControlStatus) => update({ controls: { ...desk().controls, [run]: status } });
+
+export async function control(run: string, action: Action) {
+  const answer = await ask(run, action).catch(report);
+  if (answer) know(run, answer.status);
+}
+
+/** Find out once what a run has, as soon as it can be asked. */
+export function statusWanted(run: string) {
+  if (desk().controls[run] || asking.has(run)) return;
+  asking.add(run);
+  void ask(run, { action: "status" })
+    .then(({ status }) => know(run, status))
+    .catch(() => null)
+    .finally(() => asking.delete(run));
+}
+
+export async function watch(run: string, tags: string[]) {
+  const answer = await request<{ tags: string[] }>("POST", `runs/${run}/watch`, { tags }).catch(report);
+  if (answer) update({ watched: { ...desk().watched, [run]: answer.tags } });
+}
+
+export const frameKey = (run: string, tag: string) => `${run} ${tag}`;
+
+export function frameTaken(frame: Frame) {
+  const { frames } = desk();
+  const key = frameKey(frame.run, frame.tag);
+  const history = frames[key]?.history ?? [];
+  const next = !frame.error && frame.cells.length === 0 ? [...history, ...valuesOf(frame)].slice(-LONGEST_HISTORY) : history;
+  update({ frames: { ...frames, [key]: { frame, history: next } } });
+}
+
+export function valuesOf(frame: Frame): Float32Array {
+  const bytes = Uint8Array.from(atob(frame.data), (sign) => sign.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}

@@ -1,0 +1,278 @@
+"""One rank's part in the control of its run: what all ranks do together where they meet.
+
+They meet at some pauses, about ten times a second, so that no rank gets further ahead of the others than
+that; most of these meetings are a barrier and a broadcast.  The first rank tells the others each order that
+has come (`_hub`); all carry it out.  A run that is held goes on with its meeting.  Ranks that wait here
+sleep, and serve what others still need of them.  Rejected: to hold each rank at its next pause only when an
+order comes; a root that needs nothing of its partitions has passed all pauses by then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pse.errors import PseError, UsageError
+from pse.language.types import Type
+from pse.runtime.checkpoint._values import cells_of, live_at, writes
+from pse.runtime.control import _frames as frames
+from pse.runtime.control._hub import Answer, Controlled, Hub
+from pse.runtime.distribution._strided_copies import extents
+from pse.runtime.pause._checkpoint import place_text
+from pse.runtime.pause._pause_collectives import MpiPeers
+from pse.runtime.plan._projection import Incarnation
+from pse.runtime.plan._shapes import Shapes
+from pse.runtime.plan._slots import live_slot
+from pse.text import value_text
+from pse.trace import Recorder
+from pse.trace.format import EventType, TextKind
+
+if TYPE_CHECKING:
+    from pse.runtime.pause._checkpoint import Checkpoints
+
+_LONGEST = 20e-3
+"""Seconds that a rank which is held sleeps between two looks, at most."""
+_INTERVAL = 0.1
+"""Seconds between two meetings, about."""
+_FARTHEST = 1000
+"""Pauses between two meetings, at most: rounds may suddenly take longer."""
+_OVER = "the run has passed its last pause: it comes to its end"
+
+Piece = tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
+
+
+class Control:
+    """One rank's part.
+
+    Parameters
+    ----------
+    about : Controlled
+
+    Attributes
+    ----------
+    due : int
+        The pause at which all meet next.
+    """
+
+    def __init__(self, about: Controlled) -> None:
+        self.due = 1
+        self._about, self._pace = about, _Pace()
+        self._hub: Hub | None = None
+        self._marks = 0
+
+    def begin(self, now: Incarnation, peers: MpiPeers, recorder: Recorder | None, *, resumed: bool) -> None:
+        """Let users find the run; where it is resumed, its slots have what they had."""
+        self._recorder = recorder
+        self._peers = MpiPeers(peers.comm, peers.board, peers.transport, _LONGEST)
+        self.due = now.sequencer.rounds + 1
+        if peers.comm.Get_rank() == 0:
+            self._hub = Hub(self._about, lambda: peers.board.ring(0))
+            self._hub.values |= live_now(now) if resumed else {}
+
+    def pause(self, now: Incarnation, checkpoints: Checkpoints | None, figures: Mapping[str, float]) -> None:
+        """Meet with all ranks if this is the pause for it, and carry out what users ask for."""
+        if now.sequencer.rounds + 1 < self.due:
+            return
+        meeting = _Meeting(now, self._peers, checkpoints, figures)
+        self._peers.meet()
+        self.due = 0
+        while not self.due:
+            order, asked = self._next(meeting)
+            told = self._peers.broadcast(order)
+            if told:
+                self._done(meeting, json.loads(told), asked)
+            else:
+                self.due = self._agreed_due(meeting)
+
+    def _next(self, meeting: _Meeting) -> tuple[bytes, Future[Answer] | None]:
+        """Give the first rank's next order, nothing if the run goes on; the others are told."""
+        hub, stops = self._hub, meeting.checkpoints
+        if hub is None:
+            return b"", None
+        hub.pause, hub.place = meeting.number, meeting.place
+        self._peers.wait(lambda: hub.has_order or not hub.held or (stops is not None and stops.stopping))
+        if not hub.has_order:
+            hub.held = False
+            return b"", None
+        order, asked = hub.next_order()
+        if order["do"] == "resume":
+            hub.held = False
+            asked.set_result((hub.status(), b""))
+            return b"", None
+        if order["do"] == "step":
+            hub.repeat({"do": "pause"}, asked)
+            self._pace.step = max(1, int(order.get("rounds", 1)))
+            return b"", None
+        return json.dumps(order).encode(), asked
+
+    def _agreed_due(self, meeting: _Meeting) -> int:
+        """Agree on the pause at which all meet next."""
+        due = np.array([meeting.number + self._pace.stride(meeting.number)], np.int64)
+        self._peers.wait(self._peers.comm.Ibcast(due).Test)
+        return int(due[0])
+
+    def _done(self, meeting: _Meeting, order: dict[str, Any], asked: Future[Answer] | None) -> None:
+        """Carry out an order with all ranks, and answer it on the first one."""
+        try:
+            answer = self._carried_out(meeting, order)
+        except PseError as error:
+            if asked:
+                asked.set_exception(error)
+            return
+        if asked and self._hub:
+            asked.set_result((self._hub.status() | answer[0] | {"pause": meeting.number}, answer[1]))
+
+    def _carried_out(self, meeting: _Meeting, order: dict[str, Any]) -> Answer:
+        match order["do"]:
+            case "pause":
+                if self._hub:
+                    self._hub.held = True
+            case "set":
+                meeting.set(order["values"])
+                self._mark(order["values"])
+                if self._hub:
+                    self._hub.values |= live_now(meeting.now)
+            case "checkpoint":
+                meeting.save()
+            case "read":
+                return self._read(meeting, order)
+            case "stop":
+                self.finish()
+                os.kill(os.getpid(), signal.SIGTERM)
+        return {}, b""
+
+    def _read(self, meeting: _Meeting, order: dict[str, Any]) -> Answer:
+        began = time.monotonic()
+        answer = meeting.read(order["tag"], int(order.get("cells", 256)))
+        if self._hub:
+            self._hub.spent(time.monotonic() - began)
+        return answer
+
+    def _mark(self, values: Mapping[str, int | float]) -> None:
+        """Put a change into the trace."""
+        if self._recorder:
+            self._marks += 1
+            words = ", ".join(f"{name} = {value_text(value)}" for name, value in values.items())
+            self._recorder.text(TextKind.MARKER, self._marks, words)
+            self._recorder.record(EventType.MARKER, a=self._marks)
+
+    def end_of_pauses(self) -> None:
+        """There are no more pauses on this rank, and so on none."""
+        if self._hub:
+            self._hub.end(_OVER)
+
+    def finish(self) -> None:
+        """The run is over."""
+        if self._hub:
+            self._hub.close()
+
+
+class _Pace:
+    """How many pauses on all meet again: about a tenth of a second of the program's rounds."""
+
+    def __init__(self) -> None:
+        self.step = 0  # asked for
+        self._stride, self._met = 1, (0, 0.0)
+
+    def stride(self, number: int) -> int:
+        """Give it at a meeting."""
+        (before, at), now = self._met, time.monotonic()
+        self._met = number, now
+        if self.step:
+            self._stride, step, self.step = 1, self.step, 0
+            return step
+        pace = max((now - at) / max(1, number - before), 1e-9)
+        self._stride = max(1, min(int(_INTERVAL / pace), 2 * self._stride, _FARTHEST))
+        return self._stride
+
+
+def live_now(now: Incarnation) -> dict[str, Any]:
+    """Give the values of live parameters, where the rank stands at a pause."""
+    slots = now.projection.slots
+    values = {name: now.sequencer.slot_value(slots[live_slot(name), None]) for name in now.job.live}
+    return {name: type(now.job.live[name])(value) for name, value in values.items()}  # type: ignore[arg-type]
+
+
+class _Meeting:
+    """All ranks at one pause, as one of them sees it."""
+
+    def __init__(
+        self,
+        now: Incarnation,
+        peers: MpiPeers,
+        checkpoints: Checkpoints | None,
+        figures: Mapping[str, float],
+    ) -> None:
+        self.now, self.peers, self.checkpoints, self.figures = now, peers, checkpoints, figures
+        self.number = now.sequencer.rounds + 1
+        self.rank = peers.comm.Get_rank()
+
+    @property
+    def place(self) -> str:
+        """Where the program is, for people."""
+        return place_text(self.now.job, self.now.projection, self.now.sequencer)
+
+    def set(self, values: Mapping[str, int | float]) -> None:
+        """Give live parameters new values."""
+        for name, value in values.items():
+            self.now.sequencer.put(self.now.projection.slots[live_slot(name), None], value)
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        assert self.checkpoints is not None
+        self.checkpoints.save(self.now.projection, self.now.sequencer, self.peers, self.figures)
+
+    def read(self, tag: str, cells: int) -> Answer:
+        """Put a frame together on the first rank.
+
+        Raises
+        ------
+        UsageError
+            If the tag has no value here; on the first rank.
+        """
+        shapes, array = Shapes(self.now.job), self.now.job.program.tags[tag].type
+        shape = self._shape(shapes, array)
+        block = frames.block_of(shape, cells)
+        parts = self.peers.gather(frames.packed(self._pieces(tag, shapes, array, block)))
+        values = frames.put_together(parts, shape, block) if parts else np.zeros(())
+        if values is None:
+            job, point = self.now.job, self.now.sequencer.point
+            live = frozenset[str]().union(*(live_at(job, key, point) for key in job.liveness.placement.keys))
+            help = f"these have: {', '.join(sorted(live))}" if live else None
+            raise UsageError(f"{tag} has no value at {self.place}: nothing reads it from there on", help=help)
+        head = {"tag": tag, "shape": shape, "block": block, "cells": values.shape, "place": self.place}
+        return head, values.astype("<f8").tobytes()
+
+    def _shape(self, shapes: Shapes, array: Type) -> tuple[int, ...]:
+        """Give the shape of a tag; of a number that each partition has for itself, how many there are."""
+        if array.scalar:
+            return (self.now.job.pieces(array),) if array.distribution.distributed else ()
+        return tuple(extents(shapes.whole(array)))
+
+    def _pieces(self, tag: str, shapes: Shapes, array: Type, block: tuple[int, ...]) -> Iterator[Piece]:
+        """Add up what this rank has of a tag, halos apart."""
+        job, point = self.now.job, self.now.sequencer.point
+        for (name, partition), slot in self.now.projection.slots.items():
+            if name != tag or not writes(job, self.rank, name, partition, point):
+                continue
+            value = self.now.sequencer.slot_value(slot)
+            pieces = enumerate(value) if isinstance(value, list) else [(partition or 0, value)]
+            for index, piece in pieces:
+                if piece is None:
+                    continue
+                if array.scalar:
+                    places = [np.array([index])] if array.distribution.distributed else []
+                    yield frames.block_sums(np.full([1] * len(places), piece), places, block)
+                    continue
+                cells = [cells_of(axis) for axis in shapes.piece(array, index)]
+                if np.shape(piece) == tuple(places.size for places, _ in cells):  # It may be another's.
+                    own = np.asarray(piece)[tuple(inner for _, inner in cells)]
+                    yield frames.block_sums(own, [places[inner] for places, inner in cells], block)

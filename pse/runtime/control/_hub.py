@@ -1,0 +1,239 @@
+"""The first rank's end of a run's control: it takes orders from users, whenever they come.
+
+A thread waits for users and one for each of them for what they ask; all of them sleep until something comes.
+An order waits until the rank meets the others (`Control`), which carry it out together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from pse.errors import PseError, RunError, UsageError
+from pse.language import bind_parameters
+from pse.language.check import PROCS, ResolvedProgram
+from pse.language.diagnostics import has_errors
+from pse.language.types import Element, Value, render_type
+from pse.records import dataclass
+from pse.runtime.control import _wire as wire
+from pse.runtime.control._address import address, listen
+from pse.text import did_you_mean, exception_text
+
+Answer = tuple[dict[str, Any], bytes]
+
+_TOO_LATE = "ask earlier: between its last pause and its end nothing can be done with a run but `stop`"
+
+SHARE = 0.01
+"""The most of a run's time that reading frames may take."""
+
+
+@dataclass(frozen=True)
+class Controlled:
+    """What is known of the run.
+
+    Attributes
+    ----------
+    name : str
+        By which users find it.
+    program : ResolvedProgram
+    parameters : mapping
+        The values that the program's parameters begin with.
+    processors : int
+    checkpoint : str or None
+        The directory of its checkpoints.
+    launcher : int
+        Process number of its launcher; 0 without one.
+    """
+
+    name: str
+    program: ResolvedProgram
+    parameters: Mapping[str, Value]
+    processors: int
+    checkpoint: str | None
+    launcher: int
+
+    @property
+    def watchable(self) -> dict[str, str]:
+        """The tags that can be watched, and their types."""
+        kinds = {name: tag for name, tag in self.program.tags.items() if is_number(tag.type.element)}
+        return {name: render_type(tag.type) for name, tag in kinds.items() if not tag.loop_counter}
+
+
+def is_number(element: object) -> bool:
+    """Whether what has elements of this type can be shown as a picture or a curve."""
+    return isinstance(element, Element) and element not in (Element.STRING, Element.OBJECT, Element.COMM)
+
+
+class Hub:
+    """Takes orders, and gives them to the rank.
+
+    Parameters
+    ----------
+    about : Controlled
+    ring : callable
+        Wake the rank, which may wait for an order.
+
+    Attributes
+    ----------
+    held : bool
+        Whether the run is held, or steps.
+    pause : int
+        The number of the pause where all ranks met last.
+    place : str
+        Where that is in the program.
+    values : dict
+        Of live parameters.
+    """
+
+    def __init__(self, about: Controlled, ring: Callable[[], None]) -> None:
+        self.about, self._ring = about, ring
+        self.held, self.pause, self.place = False, 0, ""
+        self.values = {p.name: about.parameters[p.name] for p in about.program.parameters if p.live}
+        self._orders: deque[tuple[dict[str, Any], Future[Answer]]] = deque()
+        self._turn = threading.Lock()
+        self._over = ""
+        self._free_at = 0.0
+        self._listener = listen(about.name)
+        threading.Thread(target=self._accept, name="control", daemon=True).start()
+
+    def end(self, why: str) -> None:
+        """Take no orders any more."""
+        with self._turn:
+            self._over = why
+            while self._orders:
+                self._orders.popleft()[1].set_exception(RunError(why, help=_TOO_LATE))
+
+    def close(self) -> None:
+        """The run is over."""
+        with contextlib.suppress(OSError):
+            os.unlink(address(self.about.name))
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # It wakes who waits there.
+        self._listener.close()
+
+    # The rank.
+
+    @property
+    def has_order(self) -> bool:
+        """Whether there is something to do at this pause."""
+        return bool(self._orders)
+
+    def repeat(self, order: dict[str, Any], asked: Future[Answer]) -> None:
+        """Put an order before all others: it is carried out at the next meeting."""
+        self._orders.appendleft((order, asked))
+
+    def next_order(self) -> tuple[dict[str, Any], Future[Answer]]:
+        """Give the next order."""
+        return self._orders.popleft()
+
+    def spent(self, seconds: float) -> None:
+        """Note what a frame has cost: the next one comes so much later that the share is kept."""
+        self._free_at = 0.0 if self.held else time.monotonic() + seconds / SHARE
+
+    # Users.
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), name="control", daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        """Do what one user asks for, until that one leaves."""
+        with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
+            while (asked := wire.receive(stream)) is not None:
+                wire.send(connection, *self._answer(asked[0]))
+
+    def _answer(self, order: dict[str, Any]) -> Answer:
+        try:
+            return self._do(order)
+        except PseError as error:
+            said = {"message": error.message, "help": error.help}
+            return {"error": said, "over": isinstance(error, RunError)}, b""
+        except Exception as error:
+            return {"error": {"message": f"this can't be done: {exception_text(error)}", "help": None}}, b""
+
+    def _do(self, order: dict[str, Any]) -> Answer:
+        match order.get("do"):
+            case "status":
+                return self.status(), b""
+            case "stop":
+                self._stop()
+                return self.status(), b""
+            case "resume" | "step" if not self.held:
+                raise UsageError("the run is not held", help="hold it first:  pse ctl NAME pause")
+            case "checkpoint" if self.about.checkpoint is None:
+                raise UsageError("the run writes no checkpoints", help="start it with --checkpoint DIR")
+            case "set":
+                order = {"do": "set", "values": self._checked(order.get("values"))}
+            case "read":
+                self._require_tag(order.get("tag"))
+                time.sleep(max(0.0, self._free_at - time.monotonic()))
+            case "pause" | "resume" | "step" | "checkpoint":
+                pass
+            case other:
+                raise UsageError(f"nothing is called {other!r}", help="pause, resume, step, checkpoint, stop")
+        return self._order(order)
+
+    def _order(self, order: dict[str, Any]) -> Answer:
+        """Have the ranks do something where they meet next; gives the rank's answer."""
+        asked: Future[Answer] = Future()
+        with self._turn:
+            if self._over:
+                raise RunError(self._over, help=_TOO_LATE)
+            self._orders.append((order, asked))
+        self._ring()
+        return asked.result()
+
+    def status(self) -> dict[str, Any]:
+        """Say how the run stands."""
+        return {
+            "name": self.about.name,
+            "program": self.about.program.path,
+            "processors": self.about.processors,
+            "state": "held" if self.held else "running",
+            "place": self.place if self.held else None,
+            "pause": self.pause if self.held else None,
+            "pauses": max(0, self.pause - 1),
+            "live": self.values,
+            "tags": self.about.watchable,
+            "checkpoint": self.about.checkpoint,
+        }
+
+    def _stop(self) -> None:
+        if self.about.launcher:
+            os.kill(self.about.launcher, signal.SIGTERM)
+        else:
+            self._order({"do": "stop"})
+
+    def _require_tag(self, tag: object) -> None:
+        known = self.about.watchable
+        if tag not in known:
+            help = did_you_mean(str(tag), known) or f"these can be watched: {', '.join(known)}"
+            raise UsageError(f"{self.about.program.path} has no tag {tag} of numbers", help=help)
+
+    def _checked(self, asked: object) -> dict[str, Value]:
+        """Read new values of live parameters, as `-D` does."""
+        if not isinstance(asked, dict) or not asked:
+            raise UsageError("no parameter is given", help="for example:  dt=5e-4")
+        for name in asked:
+            if name not in self.values:
+                live = f"these are live: {', '.join(self.values)}" if self.values else None
+                help = live or "declare it so:  param f64 dt = 1e-3 live"
+                raise UsageError(f"{name} is no live parameter of {self.about.program.path}", help=help)
+        values = {**self.about.parameters, **self.values, **{name: str(v) for name, v in asked.items()}}
+        bound = bind_parameters(self.about.program, values, self.about.processors)
+        if has_errors(bound.diagnostics):
+            wrong = bound.diagnostics[0]
+            raise UsageError(wrong.message, help=wrong.help)
+        return {name: bound.environment[name] for name in asked if name != PROCS}

@@ -1,0 +1,250 @@
+"""Control of a run from outside: held, stepped, changed and looked into, it computes what it should."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from pse_testing.jobs import PROGRAMS, TWO_NODES, Job, beside_python
+
+from pse.errors import UsageError
+from pse.runtime.control import Frame, RunControl, frame_text, running
+from pse.runtime.control._address import address
+from pse.runtime.control._client import RunEnded
+from pse.runtime.control._frames import block_of, block_sums, packed, put_together
+
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
+
+N, ROUNDS, DT = 12, 1000, 0.5
+START = np.arange(float(N * N)).reshape(N, N)
+PATIENCE = 60.0
+
+
+@pytest.fixture(autouse=True)
+def runtime_directory(tmp_path_factory, monkeypatch):
+    """Give runs a directory for their sockets; nothing is left there."""
+    directory = tmp_path_factory.mktemp("x")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(directory))
+    yield directory
+    assert not list(directory.glob("pse/*"))
+
+
+def work(directory):
+    """Give a directory with the program."""
+    directory.mkdir()
+    for name in ("controlled.coven", "controlled.py"):
+        shutil.copy(PROGRAMS / name, directory)
+    return directory
+
+
+def started(directory, *arguments, rounds=ROUNDS, environment=None, name="it"):
+    """Start the program and connect with it before its first round is over."""
+    (directory / "hold").write_text("0")
+    command = [beside_python("pse"), "run", "controlled.coven", "-D", f"rounds={rounds}", "--control", name]
+    job = Job([*command, *arguments], environment or {}, directory)
+    run = connected(job, name)
+    (directory / "hold").unlink()
+    return job, run
+
+
+def connected(job, name="it"):
+    """Connect with a run as soon as it can be."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return RunControl(name)
+        except UsageError:
+            assert time.monotonic() < deadline
+            assert job.process.poll() is None, job.process.communicate()
+            time.sleep(0.005)
+
+
+def ended(job, code=0):
+    assert job.wait() == code, job.err
+    assert "Traceback" not in job.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [(["-p", "2"], {}), (["-p", "1"], TWO_NODES), (["-p", "2", "-o", "balance=3"], {}), (["--serial"], {})],
+)
+def test_a_run_that_is_held_stands_still_and_steps_and_takes_new_values_in_one_round(
+    tmp_path, arguments, environment
+):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, *arguments, environment=environment)
+    with run:
+        held = run.pause()
+        assert held["state"] == "held"
+        before = run.frame("u")
+        assert np.array_equal(before.values, START + DT * (held["pause"] - 1))
+        assert f"k = {held['pause'] - 1}" in before.place
+        assert run.status()["pause"] == held["pause"]
+        assert run.step()["pause"] == held["pause"] + 1
+        assert run.step(5)["pause"] == held["pause"] + 6
+        changed = run.set({"dt": 0.25})
+        assert changed["live"] == {"dt": 0.25}
+        run.step(2)
+        assert np.array_equal(run.frame("u").values, before.values + 6 * DT + 2 * 0.25)
+        assert run.resume()["state"] == "running"
+    ended(job)
+    old = held["pause"] - 1 + 6
+    assert np.array_equal(np.load(directory / "end.npy"), START + old * DT + (ROUNDS - old) * 0.25)
+
+
+def test_frames_of_a_running_program_are_block_means_and_change_nothing(tmp_path):
+    job, run = started(work(tmp_path / "work"), "-p", "2", rounds=1_000_000)
+    with run:
+        for _ in range(3):
+            frame = run.frame("u", 4)
+            truth = START + DT * (frame.pause - 1)
+            assert frame.block == (3, 3)
+            assert np.allclose(frame.values, truth.reshape(4, 3, 4, 3).mean((1, 3)), rtol=1e-14)
+            assert run.frame("most").values.shape == ()
+        assert run.status()["state"] == "running"
+        held = run.pause()
+        assert np.array_equal(run.frame("u").values, START + DT * (held["pause"] - 1))
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+
+
+def test_what_cannot_be_done_is_said_and_the_run_goes_on(tmp_path):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, rounds=1_000_000)
+    with run:
+        for ask, words in (
+            (lambda: run.set({"dt": -1}), "does not satisfy its `where`"),
+            (lambda: run.set({"dt": "fast"}), "'fast' is not of that type"),
+            (lambda: run.set({"N": 3}), "N is no live parameter of controlled.coven"),
+            (lambda: run.frame("v"), "controlled.coven has no tag v of numbers"),
+            (lambda: run.frame("start"), "start has no value at controlled.coven:12:3"),
+            (run.resume, "the run is not held"),
+            (run.checkpoint, "the run writes no checkpoints"),
+        ):
+            with pytest.raises(UsageError, match=words):
+                ask()
+        run.pause()
+        again = subprocess.run(
+            [beside_python("pse"), "run", "controlled.coven", "--control", "it"],
+            cwd=directory, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert again.returncode == 2
+        assert "a run called it goes on already" in again.stderr
+        assert running() == ["it"]
+        assert run.resume()["state"] == "running"
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+    assert running() == []
+    with pytest.raises(UsageError, match="no run called it goes on here"):
+        RunControl("it")
+
+
+def test_a_run_without_a_pause_any_more_says_so(tmp_path):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, rounds=1)
+    with run:
+        last = list(run.frames("most"))
+        with pytest.raises(RunEnded, match=r"is over|has passed its last pause"):
+            run.frame("most")
+    assert len(last) <= 1
+    ended(job)
+
+
+def test_a_change_is_in_the_checkpoint_and_a_stopped_run_goes_on_with_it(tmp_path):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, "-p", "2", "--checkpoint", "kept", "--every", "1000000")
+    with run:
+        at = run.pause()["pause"]
+        run.set({"dt": 0.25})
+        run.checkpoint()
+        run.step(3)
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+    again = Job([beside_python("pse"), "resume", "kept", "-p", "1"], directory=directory)
+    ended(again)
+    assert np.array_equal(np.load(directory / "end.npy"), START + (at - 1) * DT + (ROUNDS - at + 1) * 0.25)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_run_without_checkpoints_stops_whether_it_is_held_or_not(tmp_path, held):
+    job, run = started(work(tmp_path / "work"), rounds=1_000_000)
+    with run:
+        if held:
+            run.pause()
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+
+
+def test_under_a_bare_mpiexec_a_run_is_controlled_and_stopped(tmp_path):
+    directory = work(tmp_path / "work")
+    command = [beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", "controlled.coven"]
+    job = Job([*command, "-D", "rounds=1000000", "--control", "it"], directory=directory)
+    with connected(job) as run:
+        assert run.pause()["state"] == "held"
+        run.stop()
+    assert job.wait() != 0
+    assert "was stopped by SIGTERM" in job.err
+
+
+def test_a_killed_run_leaves_no_socket(tmp_path):
+    job, run = started(work(tmp_path / "work"), rounds=1_000_000)
+    with run:
+        run.pause()
+        job.hit(job.ranks()[0], signal.SIGKILL)
+        with pytest.raises(RunEnded):
+            run.step()
+    assert job.wait() == 3
+    assert not os.path.exists(address("it"))
+
+
+def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, rounds=1_000_000)
+
+    def pse(*words, code=0):
+        done = subprocess.run(
+            [beside_python("pse"), *words], cwd=directory, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    with run:
+        assert pse("ctl") == "it\n"
+        assert "it: controlled.coven on 1 processor, held at controlled.coven:12:3, k = " in pse(
+            "ctl", "it", "pause"
+        )
+        assert "live: dt = 0.125\n" in pse("ctl", "it", "set", "dt=0.125")
+        assert "expected a number of pauses" in pse("ctl", "it", "step", "-", code=2)
+        assert "can't do `jump`" in pse("ctl", "it", "jump", code=2)
+        drawn = pse("watch", "it", "u", "-n", "1", "-o", "u.npz").splitlines()
+        assert drawn[0].startswith("u at controlled.coven:12:3, k = ")
+        assert len(drawn) == 1 + N // 2
+        assert np.load(directory / "u.npz")["values"].shape == (1, N, N)
+        assert "running" in pse("ctl", "it", "resume")
+        assert pse("ctl", "it", "stop") == "it: stopping\n"
+    ended(job, 128 + signal.SIGTERM)
+
+
+def test_pieces_put_together_give_block_means_however_they_are_cut():
+    array, block = np.arange(70.0).reshape(7, 10), (2, 3)
+    rows = (np.array([0, 3, 6]), np.array([1, 2, 4, 5]))
+    parts = [
+        packed([block_sums(array[np.ix_(own, np.arange(10))], [own, np.arange(10)], block)]) for own in rows
+    ]
+    means = put_together(parts, array.shape, block)
+    truth = [[array[i : i + 2, j : j + 3].mean() for j in range(0, 10, 3)] for i in range(0, 7, 2)]
+    assert np.allclose(means, truth, rtol=1e-14)
+    assert put_together([packed([])], (4,), (1,)) is None
+    assert block_of((1000, 30), 256) == (4, 1)
+
+
+def test_frames_are_drawn_by_their_axes():
+    assert frame_text(Frame("r", np.array(0.5), (), (), 3, "p.coven:8:3")) == "r at p.coven:8:3: 0.5\n"
+    image = frame_text(
+        Frame("u", np.array([[0.0, 1.0], [np.nan, 0.5]] * 2), (4, 2), (1, 1), 3, "p.coven:8:3")
+    )
+    assert image.splitlines() == ["u at p.coven:8:3, 0 to 1", " █", " █"]
