@@ -23,7 +23,11 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("mode", ["early", "strict"])
-@pytest.mark.parametrize(("ranks", "nodes"), [(2, TWO_NODES), (5, THREE_NODES)], ids=["1+1", "2+2+1"])
+@pytest.mark.parametrize(
+    ("ranks", "nodes"),
+    [(2, TWO_NODES), (3, TWO_NODES), pytest.param(5, THREE_NODES, marks=pytest.mark.nightly)],
+    ids=["1+1", "2+1", "2+2+1"],
+)
 def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes, mode):
     ended = mpiexec(ranks, PROGRAMS / "same_as_mpi.py", mode, env=nodes, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err

@@ -174,7 +174,7 @@ def test_processors_that_contradict_the_number_of_ranks_are_refused():
 
 
 def test_modules_find_an_empty_standard_input():
-    job = run(launched("-D", "python=7"))
+    job = run(launched("-p", "1", "-D", "python=7"))
     assert job.code == 0, job.err
     assert "read 0 characters" in job.out
 
@@ -189,7 +189,7 @@ def test_a_trace_is_written_for_every_rank(tmp_path):
 
 
 def test_ranks_of_several_hosts_exchange_through_mpi():
-    job = run(launched("--hosts", "localhost,127.0.0.1", "--report", "json"))
+    job = run(launched("-p", "1", "--hosts", "localhost,127.0.0.1", "--report", "json"))
     assert job.code == 0, job.err
     assert not has_mpich() or json.loads(job.out)["remote_bytes"] > 0
 
@@ -223,8 +223,9 @@ def test_a_limit_of_the_shell_is_not_told_as_a_full_disk(tmp_path):
 
 
 def test_options_of_the_command_line_win():
-    shared = json.loads(run(launched("--report", "json")).out)
-    through_mpi = json.loads(run(launched("--report", "json", "-o", "shared_memory=off")).out)
+    command = launched("-p", "1", "--report", "json")
+    shared = json.loads(run(command).out)
+    through_mpi = json.loads(run([*command, "-o", "shared_memory=off"]).out)
     assert shared["remote_bytes"] == 0
     assert through_mpi["remote_bytes"] > 0
     assert through_mpi["figures"] == shared["figures"]
@@ -304,7 +305,7 @@ def test_a_wrong_command_line_gives_the_process_its_exit_code():
 @pytest.mark.parametrize("case", ["no such file", "half processors", "unknown parameter", "misspelt option"])
 def test_ranks_say_once_what_is_wrong_with_their_command_line(case):
     arguments, words = WRONG[case]
-    job = run([beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", *arguments])
+    job = run([beside_python("mpiexec"), "-n", "2", sys.executable, "-m", "pse", *arguments])
     assert (job.code, job.out) == (2, "")
     assert job.err.count(words) == 1
     assert "Traceback" not in job.err
@@ -355,7 +356,11 @@ def test_without_any_mpiexec_it_says_how_to_get_one(tmp_path):
 
 def test_a_reader_that_goes_away_ends_the_run_quietly():
     process = subprocess.Popen(
-        launched("-D", "python=8"), cwd=PROGRAMS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        launched("-p", "1", "-D", "python=8"),
+        cwd=PROGRAMS,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     process.stdout.close()
     with process:
