@@ -189,7 +189,7 @@ def test_a_trace_is_written_for_every_rank(tmp_path):
 
 
 def test_ranks_of_several_hosts_exchange_through_mpi():
-    job = run(launched("-p", "1", "--hosts", "localhost,127.0.0.1", "--report", "json"))
+    job = run(launched("--hosts", "localhost,127.0.0.1", "--report", "json"))
     assert job.code == 0, job.err
     assert not has_mpich() or json.loads(job.out)["remote_bytes"] > 0
 
@@ -305,7 +305,7 @@ def test_a_wrong_command_line_gives_the_process_its_exit_code():
 @pytest.mark.parametrize("case", ["no such file", "half processors", "unknown parameter", "misspelt option"])
 def test_ranks_say_once_what_is_wrong_with_their_command_line(case):
     arguments, words = WRONG[case]
-    job = run([beside_python("mpiexec"), "-n", "2", sys.executable, "-m", "pse", *arguments])
+    job = run([beside_python("mpiexec"), "-n", "3", sys.executable, "-m", "pse", *arguments])
     assert (job.code, job.out) == (2, "")
     assert job.err.count(words) == 1
     assert "Traceback" not in job.err
