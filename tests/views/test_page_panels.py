@@ -1,5 +1,6 @@
 """Panels of the page: their numbers are those of the command line, of all of a run and of a part of it."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from pse.bench._synthetic_trace import write_trace
 from pse.trace import EventType, MessageFlag, Selection, pair
 from pse.views.charts._load import loads
 from pse.views.core._time_breakdown import event_bars
+from pse.views.graph import measured_graph
 from pse.views.page import _messages, write_html
 
 pytest.importorskip("selenium", reason="selenium isn't installed")
@@ -102,6 +104,29 @@ def test_messages_went_in_the_ways_that_the_summary_tells(load, tmp_path, make) 
     assert named["between nodes"]["bytes"] == sent.sent_remote > 0
     assert sum(way["messages"] for way in found) == sent.sent == 7
     assert dict(ask("return gantt.edgeBytes(0, 1000)"))[0]["bytes"] == sum(range(1000, 1007))
+
+
+def test_a_distributed_tag_is_one_edge_of_the_graph_with_the_bytes_of_all_processors(
+    load, browser, tmp_path, make
+) -> None:
+    text = "program small\n"
+    edges = tuple(trace.EdgeDefinition(number, "image", 0, (1,)) for number in range(2))
+    known = dataclasses.replace(make.definitions(2), edges=edges, text_sha256=trace.digest(text))
+    rows = [
+        [
+            {"time": 100 * edge + 10 * rank, "type": kind, "site": edge, "tph": 1, "a": 3 << 10,
+             "b": pair(1 - rank, edge), "c": 1, "flags": MessageFlag.DESCRIPTOR}
+            for edge in (0, 1)
+        ]
+        for rank, kind in enumerate((EventType.SEND, EventType.RECEIVE))
+    ]  # fmt: skip
+    opened = write_rows(tmp_path / "trace", rows, known, (), ())
+    assert measured_graph(opened, text).tags == {(0, "image"): "6.00 KiB"}
+    write_html(opened, tmp_path / "view.html")
+    ask = load(tmp_path / "view.html", "#panel=graph")
+    until(browser, "document.querySelector('#panel .graph')")
+    tags = ask("return [...document.querySelectorAll('.graph .tag')].map((one) => one.textContent)")
+    assert tags == ["image", "6.00 KiB"]
 
 
 def test_messages_of_mpi_have_their_own_matrix(load, tmp_path) -> None:

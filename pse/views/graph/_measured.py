@@ -83,8 +83,8 @@ def _tags(trace: Trace) -> dict[tuple[int, str], str]:
     messages = all_messages(trace)
     sent = np.bincount(messages["edge"].astype("<i8"), messages["bytes"]) if len(messages) else np.zeros(0)
     edges = trace.definitions.edges if trace.definitions else ()
-    return {
-        (edge.source, edge.tag): size_text(float(sent[edge.id]))
-        for edge in edges
-        if edge.source is not None and edge.id < len(sent) and sent[edge.id]
-    }
+    sums: dict[tuple[int, str], float] = {}
+    for edge in edges:  # Each processor has its own edge of a distributed tag.
+        if edge.source is not None and edge.id < len(sent) and sent[edge.id]:
+            sums[edge.source, edge.tag] = sums.get((edge.source, edge.tag), 0.0) + float(sent[edge.id])
+    return {key: size_text(size) for key, size in sums.items()}

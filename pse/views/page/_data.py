@@ -227,7 +227,10 @@ def _program(trace: Trace) -> dict[str, Any]:
 
 
 def _graph(trace: Trace, kinds: Kinds) -> dict[str, Any]:
-    """The program's graph: call sites as nodes, and edges between their places; a tag's type as written."""
+    """The program's graph: call sites as nodes, and edges between their places; a tag's type as written.
+
+    Each processor has its own edge of a distributed tag: in the graph they are one, with the numbers of all.
+    """
     sites = trace.definitions.sites if trace.definitions else ()
     place = {site.id: number for number, site in enumerate(sites)}
     edges = trace.definitions.edges if trace.definitions else ()
@@ -237,13 +240,16 @@ def _graph(trace: Trace, kinds: Kinds) -> dict[str, Any]:
         for site in sites
     ]
     known = [(edge, place[edge.source]) for edge in edges if edge.source in place]
-    ends = [
-        {"edge": edge.id, "tag": edge.tag, "type": edge.type, "source": source,
-         "targets": [place[target] for target in edge.targets
-                     if target in place and source == _source(place[target], edge.tag, known)]}
-        for edge, source in known
-    ]  # fmt: skip
-    return {"nodes": nodes, "edges": ends}
+    ends: dict[tuple[object, ...], dict[str, Any]] = {}
+    for edge, source in known:
+        targets = [
+            place[target]
+            for target in edge.targets
+            if target in place and source == _source(place[target], edge.tag, known)
+        ]
+        one = {"edges": [], "tag": edge.tag, "type": edge.type, "source": source, "targets": targets}
+        ends.setdefault((edge.tag, edge.type, source, *targets), one)["edges"].append(edge.id)
+    return {"nodes": nodes, "edges": list(ends.values())}
 
 
 def _source(target: int, tag: str, edges: Sequence[tuple[EdgeDefinition, int]]) -> int:

@@ -74,7 +74,7 @@ export interface Lane {
 // The program: what calls there are, and which tags go from one to another.
 export interface Graph {
   nodes: { label: string; place: string; thread: string; colour: string; ink: string }[];
-  edges: { edge: number; tag: string; type: string; source: number; targets: number[] }[];
+  edges: { edges: number[]; tag: string; type: string; source: number; targets: number[] }[];
 }
 
 export interface MessageKinds {

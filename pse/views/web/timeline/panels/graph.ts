@@ -42,8 +42,8 @@ export const graphPanel: Panel = {
       picture.append(made);
     });
     for (const edge of graph.edges) {
-      const sum = moved.get(edge.edge);
-      picture.append(...tagOf(edge.tag, sum ? bytes(sum.bytes) : "", spots[edge.source], edge.targets.map((target) => spots[target])));
+      const sum = edge.edges.reduce((all, number) => all + (moved.get(number)?.bytes ?? 0), 0);
+      picture.append(...tagOf(edge.tag, sum ? bytes(sum) : "", spots[edge.source], edge.targets.map((target) => spots[target])));
     }
     const holder = document.createElement("div");
     holder.className = "graph-holder";
