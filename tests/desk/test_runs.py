@@ -183,7 +183,7 @@ def test_a_run_that_goes_on_is_held_changed_and_watched(desk, page):
     page.until(lambda e: e["type"] == "overview" and e["run"] == run and e["overview"]["sites"][0]["calls"])
     held = desk.api(f"/runs/{run}/control", "POST", {"action": "pause"})["status"]
     assert held["state"] == "held"
-    assert held["tags"] == {"u": "f64[4, 300]", "sum": "f64"}
+    assert held["tags"] == {"u": "f64[4, 300] @ root", "sum": "f64"}
     assert desk.api(f"/runs/{run}/watch", "POST", {"tags": ["u", "sum"]})["tags"] == ["u", "sum"]
     frame = page.until(lambda e: e["type"] == "frame" and e["tag"] == "u")
     assert (frame["cells"], frame["block"], frame["pause"]) == ([4, 150], [1, 2], held["pause"])
