@@ -174,6 +174,60 @@ def test_the_time_line_of_a_run_and_the_graph_select_the_same_call(open_desk, br
     assert complaints(page) == []
 
 
+WAVE = """coven 1
+import "wave.py" { move }
+param f64 height = 1.0 live where height > 0
+program wave {
+  var f64[48, 64] u
+  zero() -> u
+  var f64 peak = 0.0
+  for k in 0 .. 100000 {
+    thread_A move(u, k, height) -> peak
+  }
+  thread_A print(peak)
+}
+"""
+MOVE = """import time
+
+import numpy as np
+
+
+#@ coven module move(inout f64 u[m, n], in i64 k, in f64 height, out f64 peak)
+def move(u, k, height):
+    time.sleep(0.01)
+    i, j = np.ogrid[: u.shape[0], : u.shape[1]]
+    u[...] = height * np.sin(0.2 * i + 0.02 * k) * np.cos(0.15 * j)
+    return float(u.max())
+"""
+INK = """
+const canvas = document.querySelector("figure[data-tag='u'] canvas");
+if (!canvas) return 0;
+const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+return new Set(data.filter((_, i) => i % 4 === 0)).size;
+"""
+
+
+def test_a_run_that_goes_on_is_held_changed_and_seen_from_the_page(open_desk):
+    page = open_desk("wave.coven", TALL, wave=WAVE, **{"wave.py": MOVE})
+    page.wait(lambda: page.calls())
+    page.press("Control", "Enter")
+    page.click("Hold")
+    page.wait(lambda: "held at wave.coven:8:3" in page.one(".live .buttons").text)
+    page.one("input[name='watch u']").click()
+    page.one("input[name='watch peak']").click()
+    page.wait(lambda: page.script(INK) > 20)
+    assert page.one("figure[data-tag='u'] figcaption").text.startswith("u[48, 64]: ")
+    pause = int(page.one("figure[data-tag='u']").get_attribute("data-pause"))
+    page.click("Step")
+    page.wait(lambda: page.one("figure[data-tag='u']").get_attribute("data-pause") == str(pause + 1))
+    page.write("input[name='live height']", "3")
+    page.click("Go on")
+    page.wait(lambda: page.one("figure[data-tag='peak'] figcaption").text.startswith("peak: 2.9"))
+    page.click("Stop")
+    page.wait(lambda: not page.all(".live"))
+    assert complaints(page) == []
+
+
 LAB = """coven 1
 import "lab.py" { sample, store }
 param i64 count = 12

@@ -107,6 +107,11 @@ class Page:
         self.wait(lambda: self.text() != before)
         self.settle()
 
+    def write(self, selector: str, value: str) -> None:
+        """Type into a field, and confirm it."""
+        self._type(self.one(selector), value)
+        self.press("Enter")
+
     def choose(self, name: str, value: str) -> None:
         """Set a list of the form of what is selected."""
         from selenium.webdriver.support.ui import Select

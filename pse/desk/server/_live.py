@@ -17,7 +17,7 @@ import numpy as np
 from pse.desk.server._errors import Refusal
 from pse.desk.server._events import Event
 from pse.errors import PseError, UsageError
-from pse.runtime.control import Frame, RunControl
+from pse.runtime.control import Frame, RunControl, running
 
 _PATIENCE = 10.0
 """Seconds that a page waits for a run to come to a pause."""
@@ -28,9 +28,11 @@ _HELD = 0.3
 """Seconds between two looks at a run that is held."""
 
 
-def control_run(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Do with a run what a page asks for; gives how it stands then."""
+def control_run(name: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Do with a run what a page asks for; gives how it stands then, None if it has only begun to start."""
     action, values = asked.get("action"), asked.get("values")
+    if action == "status" and name not in running():
+        return None
     with RunControl(name, _PATIENCE) as run:
         if action in ("status", "pause", "resume", "checkpoint"):
             status: dict[str, Any] = getattr(run, str(action))()

@@ -13,9 +13,11 @@ export type Action =
   | { action: "step"; rounds: number }
   | { action: "set"; values: Record<string, string> };
 
-const ask = (run: string, action: Action) => request<{ status: ControlStatus }>("POST", `runs/${run}/control`, action);
+/** The answer has no status while the run starts. */
+const ask = (run: string, action: Action) => request<{ status: ControlStatus | null }>("POST", `runs/${run}/control`, action);
 
-const know = (run: string, status: ControlStatus) => update({ controls: { ...desk().controls, [run]: status } });
+const know = (run: string, status: ControlStatus | null) =>
+  status && update({ controls: { ...desk().controls, [run]: status } });
 
 export async function control(run: string, action: Action) {
   const answer = await ask(run, action).catch(report);
