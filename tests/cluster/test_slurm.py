@@ -51,6 +51,18 @@ def test_a_killed_rank_is_named_and_ends_the_ranks_of_all_nodes(slurm, victim):
     assert job.err.count("\nerror: ") == 1
 
 
+@pytest.mark.parametrize("victim", [3, 4])
+def test_a_rank_that_is_killed_as_it_starts_ends_the_ranks_of_all_nodes(slurm, victim):
+    job = Job([*SRUN, *LONG], slurm)
+    ranks = job.wait_for_ranks(5)
+    job.wait_until_monitored(ranks[victim], by_node=True)
+    job.hit(ranks[victim], signal.SIGKILL)
+    assert job.wait() != 0
+    assert job.seconds < 10.0
+    assert re.search(rf"error: rank {victim} \(.*pid {ranks[victim]}\).* was killed", job.err), job.err
+    assert "was stopped by" not in job.err
+
+
 def test_a_node_that_is_lost_ends_the_ranks_of_the_others(slurm):
     job = Job([*SRUN, *LONG], slurm)
     job.wait_for_words("fill:14")  # The monitors are connected before the first call.

@@ -189,13 +189,16 @@ class Job:
             time.sleep(0.005)  # Whoever looks all the time takes a core from those that start.
         return ranks
 
-    def wait_until_monitored(self, pid: int) -> None:
-        """Wait until the launcher holds a pidfd of a process of the job."""
-        descriptors = Path(f"/proc/{self.process.pid}/fdinfo")
-        self._wait_until(
-            lambda: any(f"Pid:\t{pid}\n".encode() in _content(entry) for entry in descriptors.iterdir()),
-            f"process {pid} is monitored",
-        )
+    def wait_until_monitored(self, pid: int, *, by_node: bool = False) -> None:
+        """Wait until the launcher, or the monitor of a node, holds a pidfd of a process of the job."""
+
+        def held() -> bool:
+            monitors = [self.process.pid]
+            if by_node:
+                monitors = [found for found in self.processes() if b"_node_monitor" in _command_line(found)]
+            return any(_holds(monitor, pid) for monitor in monitors)
+
+        self._wait_until(held, f"process {pid} is monitored")
 
     def wait_until_stopped(self, pid: int) -> None:
         """Wait until SIGSTOP has stopped a process of the job."""
@@ -249,6 +252,14 @@ class Job:
         self.out += out
         self.err += err
         return self.process.returncode
+
+
+def _holds(holder: int, pid: int) -> bool:
+    """Say whether a process holds a pidfd of another."""
+    with contextlib.suppress(OSError):
+        entries = Path(f"/proc/{holder}/fdinfo").iterdir()
+        return any(f"Pid:\t{pid}\n".encode() in _content(entry) for entry in entries)
+    return False
 
 
 def _command_line(pid: int) -> bytes:

@@ -41,6 +41,9 @@ PATIENCE = 1.0
 ABORT_PATIENCE = 2.0
 """Seconds that mpiexec may take to end after it has killed all ranks."""
 
+SCANCEL_PATIENCE = 10.0
+"""Seconds that scancel may take."""
+
 MPIEXEC = -1
 """Stands for mpiexec where there are ranks."""
 
@@ -99,7 +102,11 @@ class NodeMonitor(Monitor):
         with contextlib.suppress(BrokenPipeError):
             os.write(1, f"{self.links.port}\n".encode())
         self._orphaned = _proc.parent(manager) is None and _proc.parent(starter) is not None
+        self._step = ""
         self._add_starter(processes.own_rank() or 0, starter)
+        if not self.expected:  # All ranks of a node are there before one of them starts its monitor.
+            for process in processes.find_ranks(self._root):
+                self.add(process)
 
     def run(self) -> bool:
         """Monitor until every rank has ended; says whether one failed."""
@@ -113,6 +120,7 @@ class NodeMonitor(Monitor):
                 break
         if self._failing:
             self._end_mpiexec()
+            self._end_step()
         else:
             self.links.say(DONE)
             self._await_holders()
@@ -129,6 +137,15 @@ class NodeMonitor(Monitor):
         mpiexec = self._mpiexec
         if mpiexec and self._killed_manager(0.0) and not processes.is_dead(mpiexec.pidfd, PATIENCE):
             signal.pidfd_send_signal(mpiexec.pidfd, signal.SIGTERM)
+
+    def _end_step(self) -> None:
+        """End Slurm's job step: ranks of other nodes wait in the start of MPI, and have heard of nothing."""
+        if self._step:
+            import subprocess
+
+            with contextlib.suppress(OSError, subprocess.SubprocessError):
+                line = ["scancel", "--signal=KILL", self._step]
+                subprocess.run(line, check=False, capture_output=True, timeout=SCANCEL_PATIENCE)
 
     def _await_holders(self) -> None:
         """Name, and in the end kill, processes that modules left, while MPI's launcher waits for them."""
@@ -263,6 +280,7 @@ class NodeMonitor(Monitor):
         """Say why the job fails, unless that has been said; from now on the other ranks have little time."""
         self.deadline = time.monotonic() + PATIENCE
         self.links.say(FAILED)
+        self._step = processes.slurm_step() if text and self.job is None else ""
         if not text or not (self.board is None or self.board.claim_report()):
             return
         if self.job and self.job.nodes > 1:

@@ -176,6 +176,12 @@ def local_ranks() -> int:
     return next((int(value) for value in values if value.isdecimal()), 0)
 
 
+def slurm_step() -> str:
+    """Name the job step of Slurm that this process belongs to, as scancel takes it; empty without Slurm."""
+    names = [os.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID")]
+    return ".".join(names) if all(names) else ""
+
+
 def mpiexec_above(start: int) -> int | None:
     """Find mpiexec among a process and its ancestors; None if it isn't on this machine.
 
