@@ -133,8 +133,9 @@ def one_thread_programs(draw, folder):
     return OneThread(draw, 16).program(folder)
 
 
-def test_every_buffer_is_freed_after_its_last_use(folder, traces):
-    @settings(max_examples=50, **SETTINGS)
+@pytest.mark.parametrize("examples", [20, pytest.param(100, marks=pytest.mark.nightly)])
+def test_every_buffer_is_freed_after_its_last_use(folder, traces, examples):
+    @settings(max_examples=examples, **SETTINGS)
     @given(one_thread_programs(folder), st.sampled_from([0, 1 << 20]))
     def check(written, local_limit):
         note(written.text)

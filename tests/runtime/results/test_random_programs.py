@@ -99,9 +99,17 @@ def circumstances(draw):
     }
 
 
+def tried(examples):
+    """Try so many random programs, and every night four times as many."""
+    return pytest.mark.parametrize(
+        "examples", [examples, pytest.param(4 * examples, marks=pytest.mark.nightly)]
+    )
+
+
+@tried(12)
 @pytest.mark.parametrize("place", PLACES)
-def test_a_random_program_gives_what_it_means(folder, place):
-    @settings(max_examples=25, **SETTINGS)
+def test_a_random_program_gives_what_it_means(folder, place, examples):
+    @settings(max_examples=examples, **SETTINGS)
     @given(programs(folder), circumstances())
     def check(written, how):
         note(written.text)
@@ -110,11 +118,12 @@ def test_a_random_program_gives_what_it_means(folder, place):
     check()
 
 
-def test_random_spans_of_computing_change_nothing(folder, monkeypatch):
+@tried(8)
+def test_random_spans_of_computing_change_nothing(folder, monkeypatch, examples):
     """Modules that take random times meet each other in ever new orders."""
     monkeypatch.setenv("PSE_TEST_SPIN", "100")
 
-    @settings(max_examples=12, **SETTINGS)
+    @settings(max_examples=examples, **SETTINGS)
     @given(programs(folder, size=24), circumstances())
     def check(written, how):
         note(written.text)
@@ -134,12 +143,13 @@ def anywhere(seed):
     return decide
 
 
+@tried(6)
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_what_goes_from_node_to_node_along_a_tree_changes_nothing(folder, monkeypatch, ranks):
+def test_what_goes_from_node_to_node_along_a_tree_changes_nothing(folder, monkeypatch, ranks, examples):
     """So many ranks on a node; each passes on to one other node at most."""
     monkeypatch.setattr(trees, "NODES", 1)
 
-    @settings(max_examples=12, **SETTINGS)
+    @settings(max_examples=examples, **SETTINGS)
     @given(programs(folder, size=24), circumstances())
     def check(written, how):
         note(written.text)
@@ -148,12 +158,13 @@ def test_what_goes_from_node_to_node_along_a_tree_changes_nothing(folder, monkey
     check()
 
 
+@tried(6)
 @pytest.mark.parametrize("place", [*PLACES, "three nodes in a row"])
-def test_partitions_that_move_change_nothing(folder, monkeypatch, place):
+def test_partitions_that_move_change_nothing(folder, monkeypatch, place, examples):
     monkeypatch.setattr(trees, "NODES", 1)
     where = PLACES.get(place, {"nodes": lambda rank: rank % 3})
 
-    @settings(max_examples=12, **SETTINGS)
+    @settings(max_examples=examples, **SETTINGS)
     @given(programs(folder, size=20), circumstances(), st.integers(1, 2), st.integers())
     def check(written, how, every, seed):
         note(written.text)
