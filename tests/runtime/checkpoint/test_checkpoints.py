@@ -121,7 +121,7 @@ def kill(started, choose):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["auto", "bcs"])
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.nightly)])
 def test_killed_at_any_moment_and_resumed_it_gives_the_same_bits(tmp_path, undisturbed, kills, transport):
     choose = random.Random(20)
     directory = work(tmp_path / "work")
