@@ -103,6 +103,36 @@ def test_what_is_printed_has_fine_blocks_and_words_as_text(load, browser, tmp_pa
     assert browser.execute_script("return document.getElementById('paper').childElementCount") == 0
 
 
+def test_on_a_phone_nothing_lies_beside_the_page(load, browser, tmp_path) -> None:
+    write_trace(tmp_path / "trace", 600, 2)
+    write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
+    size = {"width": 360, "height": 700, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    ask = load(tmp_path / "view.html")
+    ask("document.getElementById('tab-messages').click()")
+    until(browser, "document.querySelector('#panel table')")
+    wide = ask("return document.documentElement.scrollWidth")
+    right = ask(
+        "return ['list', 'next', 'ask'].map((id) =>"
+        " document.getElementById(id).getBoundingClientRect().right)"
+    )
+    table = ask(
+        "const table = document.querySelector('#panel table'), { width } = table.getBoundingClientRect();"
+        "return [width, table.parentElement.clientWidth, getComputedStyle(table.parentElement).overflowX]"
+    )
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert wide == 360
+    assert max(right) <= 360
+    assert table[0] > table[1]  # All of its columns can be scrolled to.
+    assert table[2] == "auto"
+
+
+def test_a_page_without_blocks_says_so(load, tmp_path) -> None:
+    write_html(write_rows(tmp_path / "trace", [[]], None, (), ()), tmp_path / "view.html")
+    ask = load(tmp_path / "view.html")
+    assert ask("return document.getElementById('notes').textContent").strip().startswith("Nothing to show")
+
+
 def test_of_too_many_lines_some_are_drawn_and_it_is_said(load, browser, tmp_path) -> None:
     write_trace(tmp_path / "trace", 60_000, 4)
     write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")

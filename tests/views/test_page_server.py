@@ -3,9 +3,12 @@
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +54,17 @@ def get(address: str, **headers: str) -> tuple[int, str]:
 def head(page: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(page.split('id="head">')[1].split("</script>")[0])
     return found
+
+
+def test_a_reader_that_goes_away_leaves_no_word_on_the_terminal(served) -> None:
+    """What the fixture asserts of the server's errors, after connections that were reset."""
+    _, address = served
+    parts = urllib.parse.urlsplit(address)
+    for _ in range(3):
+        with socket.create_connection((parts.hostname, parts.port)) as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reader.sendall(f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
+    assert get(address)[0] == 200
 
 
 def test_pages_of_all_and_of_parts_are_served_to_who_has_the_address(served) -> None:

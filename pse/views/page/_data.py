@@ -82,7 +82,7 @@ def page_data(
     described, text = packed(columns)
     head = {
         "title": _title(trace), "facts": _facts(trace, selection, shown, found),
-        "notes": [*_merge_notes(found), *unmarked, *left_out,
+        "notes": [*_nothing(found), *_merge_notes(found), *unmarked, *left_out,
             *filter(None, [_unmatched(unmatched), sent.note, causes.note]),
             *imbalance(trace), *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
@@ -197,6 +197,12 @@ def _facts(trace: Trace, selection: Selection, shown: Sequence[Row], found: Sequ
         facts += [f"{name} = {value}" for name, value in trace.definitions.parameters.items() if name != "P"]
         facts += filter(None, [start_text(trace.definitions.started)])
     return facts
+
+
+def _nothing(found: Sequence[Lane]) -> list[str]:
+    """Say so if there is nothing to draw."""
+    empty = not any(lane.blocks for lane in found)
+    return ["Nothing to show: no calls, waits or routines are recorded here."] if empty else []
 
 
 def _merge_notes(found: Sequence[Lane]) -> list[str]:

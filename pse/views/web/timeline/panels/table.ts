@@ -33,8 +33,10 @@ export function sortedTable<T>(name: string, columns: Column<T>[], lines: T[], a
   const turn = down ? -1 : 1,
     sorted = [...lines].sort((a, b) => (key(a) < key(b) ? -turn : key(a) > key(b) ? turn : 0));
   made.append(titles, ...sorted.slice(0, MOST).map((line) => lineOf(columns, line)));
-  const more = lines.length - MOST;
-  return more > 0 ? [made, element("p", `and ${counted(more, "more line")}`)] : [made];
+  const more = lines.length - MOST,
+    holder = element("div", undefined, { class: "scrolled" });
+  holder.append(made);
+  return more > 0 ? [holder, element("p", `and ${counted(more, "more line")}`)] : [holder];
 }
 
 function lineOf<T>(columns: Column<T>[], line: T): HTMLElement {
