@@ -22,7 +22,7 @@ from pse.runtime.plan._edges import Edge, Role, number_edges
 from pse.runtime.request._prepared import Prepared
 from pse.runtime.status._loop_progress import LoopCounts
 from pse.runtime.status._node_discovery import NodeDiscovery, cpu_seconds
-from pse.text import count_text, share_text, time_text
+from pse.text import count_text, cpu_share_text, time_text
 
 if TYPE_CHECKING:
     from pse._abi.channel import RankSlot, SiteStatistics
@@ -50,10 +50,13 @@ class Line:
     share: float
     state: str
 
+    @property
+    def cpu(self) -> str:
+        """Its share as text; a call that goes on is one of them."""
+        return cpu_share_text(self.share, 1e9 * self.seconds, self.calls + 1)
+
     def __str__(self) -> str:
-        numbers = (
-            f"{count_text(self.calls, 'call')}  {time_text(1e9 * self.seconds)}  {share_text(self.share)} CPU"
-        )
+        numbers = f"{count_text(self.calls, 'call')}  {time_text(1e9 * self.seconds)}  {self.cpu} CPU"
         return f"{self.thread}  {self.name}  {numbers}  {self.state}"
 
 

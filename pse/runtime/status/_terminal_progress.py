@@ -20,7 +20,7 @@ from pse.runtime._channel import Board
 from pse.runtime.request._prepared import Prepared
 from pse.runtime.status._overview import Line, LoopLine, Overview, QueueLine, ThreadLine
 from pse.runtime.status._progress import Progress, busiest, hidden_text, loop_text
-from pse.text import count_text, cpu_share_text, duration_text, share_text, size_text
+from pse.text import count_text, duration_text, share_text, size_text
 
 LIVE_INTERVAL = 0.25
 """Seconds between two updates of live lines."""
@@ -195,8 +195,7 @@ def _sites(sites: Sequence[Line]) -> Table:
         "call site", "thread", "calls", "seconds", "CPU", "state", numbers=("calls", "seconds", "CPU")
     )
     for line in sites:
-        share = cpu_share_text(line.share, 1e9 * line.seconds, line.calls + 1)
-        numbers = (str(line.calls), f"{line.seconds:.1f}", share)
+        numbers = (str(line.calls), f"{line.seconds:.1f}", line.cpu)
         style = "bold" if line.state.startswith("running") else "dim"
         table.add_row(Text(line.name), Text(line.thread), *numbers, Text(line.state), style=style)
     return table

@@ -78,6 +78,13 @@ def test_everything_is_drawn_within_the_width(width):
         assert words in text
 
 
+def test_a_plain_line_gives_no_share_of_calls_that_are_too_short_to_tell():
+    assert str(Line("thread_C", "tiny:12", 24, 145e-6, 3.82, "waiting for input")) == (
+        "thread_C  tiny:12  24 calls  145 µs  – CPU  waiting for input"
+    )
+    assert "  95 % CPU  " in str(Line("thread_B", "spin:11", 24, 2.8, 0.95, "running"))
+
+
 def test_a_low_terminal_shows_the_busiest_call_sites():
     text = text_of(OVERVIEW, height=24)
     assert len(text.splitlines()) <= 24
