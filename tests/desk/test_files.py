@@ -29,7 +29,7 @@ def test_a_file_that_was_changed_elsewhere_is_not_overwritten(desk):
     mine = {"path": "two.coven", "text": "coven 1\n// mine\n", "revision": read["revision"]}
     conflict = desk.api("/file", "PUT", mine, 409)
     assert conflict["text"] == "coven 1\n// theirs\n"
-    assert "is another on disk" in conflict["error"]["message"]
+    assert "has changed on disk" in conflict["error"]["message"]
     desk.api("/file", "PUT", mine | {"revision": conflict["revision"]})
     assert (desk.folder / "two.coven").read_text() == mine["text"]
 

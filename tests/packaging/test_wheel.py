@@ -15,6 +15,7 @@ from pse_testing.sharing import made_once
 
 from pse.toolstack import _shipped as shipped
 
+pytestmark = pytest.mark.timeout(1800)  # Whichever test comes first waits for the build.
 ROOT = Path(__file__).parents[2]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "-q"]
 
@@ -59,7 +60,7 @@ def build(build_tools, tmp_path_factory):
     quickly = ["-C", "cmake.build-type=None", "-C", defined[0], "-C", defined[1]]
     command = [*PIP, "wheel", *quickly, "--no-deps", "--no-index", "--find-links", build_tools]
     command += ["-w", target, source]
-    built = subprocess.run(command, env=isolated, capture_output=True, text=True, timeout=280)
+    built = subprocess.run(command, env=isolated, capture_output=True, text=True, timeout=1500)
     assert built.returncode == 0, built.stdout + built.stderr
     [path] = target.glob("pse-*.whl")
     return path

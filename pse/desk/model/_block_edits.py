@@ -46,7 +46,7 @@ def set_head(model: ProgramModel, operation: Operation) -> Edits:
     if span is not None and value:
         return [Edit(*model.text.range(span), value)]
     if field not in _OPTIONAL:
-        raise UsageError(f"`{frame.label}` can't be without its {field}", help="give a text for it")
+        raise UsageError(f"`{frame.label}` needs a {field}", help="give a text for it")
     return _optional_head(model, frame, field, value)
 
 

@@ -197,4 +197,4 @@ def set_value(model: ProgramModel, operation: Operation) -> Edits:
             return [Edit(model.text.range(node.name.span)[1], element.end, "")]
     if field == "value" and new:
         return [Edit(element.end, element.end, f" = {new}")]
-    raise UsageError(f"`{element.label}` can't be without its {field}", help="give a text for it")
+    raise UsageError(f"`{element.label}` needs a {field}", help="give a text for it")

@@ -38,7 +38,7 @@ def set_parameter(model: ProgramModel, operation: Operation) -> Edits:
         return [Edit(name, middle, f" = {value}" if value else "")]
     if field == "where":
         return [Edit(middle, end, " live" * item.live + (f" where {value}" if value else ""))]
-    raise UsageError(f"a parameter can't be without its {field}", help="give a text for it")
+    raise UsageError(f"a parameter needs a {field}", help="give a text for it")
 
 
 def set_partition(model: ProgramModel, operation: Operation) -> Edits:
@@ -52,7 +52,7 @@ def set_partition(model: ProgramModel, operation: Operation) -> Edits:
         return [Edit(*model.text.range(item.count.span), value)]
     if field == "grid":
         return [Edit(count, end, f" as grid({value})" if value else "")]
-    raise UsageError(f"a partition can't be without its {field}", help="give a text for it")
+    raise UsageError(f"a partition needs a {field}", help="give a text for it")
 
 
 def set_option(model: ProgramModel, operation: Operation) -> Edits:

@@ -181,7 +181,7 @@ def _data(path: Path, name: str) -> bytes:
 
 def _decoded(data: bytes, name: str) -> str:
     if b"\0" in data:
-        raise Refusal(f"{name} is not a text", 415, help="open it with what has made it")
+        raise Refusal(f"{name} is not a text file", 415, help="open it with what has made it")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -218,7 +218,7 @@ def _changed(name: str, data: bytes | None) -> Refusal:
         return Refusal(f"{name} was deleted meanwhile", 409, help="save it anew, or close it", more=gone)
     there = plain(data.decode("utf-8-sig", errors="replace"))
     more = {"revision": revision(data), "text": there}
-    return Refusal(f"{name} is another on disk by now", 409, help="merge the two, or choose one", more=more)
+    return Refusal(f"{name} has changed on disk meanwhile", 409, help="merge the two, or choose one", more=more)
 
 
 def _unwritable(name: str, error: OSError) -> Refusal:
