@@ -199,7 +199,7 @@ def test_a_run_that_goes_on_is_held_changed_and_watched(desk, page):
     for asked, words in (
         ({"action": "set", "values": {"rate": "0"}}, "does not satisfy its `where` clause"),
         ({"action": "jump"}, "a run can't jump"),
-        ({"action": "step", "rounds": 0}, "rounds must be a whole number, at least 1"),
+        ({"action": "step", "rounds": 0}, "rounds must be a whole number from 1"),
     ):
         answer = desk.ask(f"/api/runs/{run}/control", "POST", asked)
         assert answer.status in (400, 422)

@@ -218,7 +218,7 @@ def _changed(name: str, data: bytes | None) -> Refusal:
         return Refusal(f"{name} was deleted meanwhile", 409, help="save it anew, or close it", more=gone)
     there = plain(data.decode("utf-8-sig", errors="replace"))
     more = {"revision": revision(data), "text": there}
-    return Refusal(f"{name} has changed on disk meanwhile", 409, help="merge the two, or choose one", more=more)
+    return Refusal(f"{name} has changed on disk", 409, help="merge the two, or choose one", more=more)
 
 
 def _unwritable(name: str, error: OSError) -> Refusal:

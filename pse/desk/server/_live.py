@@ -46,7 +46,7 @@ def control_run(name: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _rounds(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise Refusal("rounds must be a whole number, at least 1", help='for example  "rounds": 10')
+        raise Refusal("rounds must be a whole number from 1", help='for example  "rounds": 10')
     return given
 
 

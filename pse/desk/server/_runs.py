@@ -228,7 +228,7 @@ class Runs:
     def _record(self, program: str, found: Checked, asked: Mapping[str, Any]) -> Record:
         processors = asked.get("processors", 1)
         if isinstance(processors, bool) or not isinstance(processors, int) or processors < 1:
-            raise Refusal("processors must be a whole number, at least 1", help='for example  "processors": 2')
+            raise Refusal("processors must be a whole number from 1", help='for example  "processors": 2')
         given = {name: asked.get(name) or {} for name in ("parameters", "options")}
         if not all(isinstance(values, dict) for values in given.values()):
             raise Refusal("parameters and options are objects", help='for example  {"N": "512"}')
