@@ -5,6 +5,7 @@ import pytest
 from pse_testing.harness import compile_program, make_job, run
 from pse_testing.jobs import THREE_NODES, Job, beside_python, needs_cliques
 
+from pse.modules import ModuleError
 from pse.modules.load._imports import import_python
 
 BODY = np.dtype([("kind", "i4"), ("x", "f8"), ("v", "f8")], align=True)
@@ -148,6 +149,28 @@ def test_a_single_record_is_a_value_of_the_program_or_of_each_partition(folder, 
     assert each["x"].tolist() == [20, 23, 25]
     assert whole["x"].tolist() == [40, 41, 42, 46, 47, 50, 51]
     assert set(whole["kind"]) == {0}
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ('np.zeros(7, [("kind", "i4"), ("x", "f8"), ("v", "f8")])', "elements of 20 bytes"),
+        ("np.zeros(7)", "got float64, elements of 8 bytes"),
+        ("[1.0, 2.0]", "got float64, elements of 8 bytes"),
+    ],
+)
+def test_an_array_of_another_layout_is_refused_with_the_type_to_use(tmp_path, returned, told):
+    (tmp_path / "bodies.py").write_text(
+        "import numpy as np\n#@ coven record Body { i32 kind   f64 x, v }\n"
+        f"#@ coven module begin(in i64 n, out Body bodies[n])\ndef begin(n):\n    return {returned}\n"
+    )
+    program = compile_program(f"{HEAD}  print(all)\n}}\n", tmp_path / "sample.coven")
+    with pytest.raises(ModuleError) as refused:
+        run(make_job(program, 1))
+    assert "expected Body, elements of 24 bytes, got " in refused.value.message
+    assert told in refused.value.message
+    due = "np.dtype([('kind', 'int32'), ('x', 'float64'), ('v', 'float64')], align=True)"
+    assert refused.value.help.endswith(due)
 
 
 def test_records_stay_with_partitions_that_move(folder):
