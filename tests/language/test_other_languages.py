@@ -221,7 +221,11 @@ IN_A_PROGRAM = [
         "if N == 1 { } else if N == 2 { }",
     ),
     ("try { print(1) }", "remove it: a module that fails ends the run", "print(1)"),
-    ("assert N > 2", "what parameters must fulfil stands behind them:  param i64 N = 4 where N > 2", ""),
+    (
+        "assert N > 2",
+        'write the condition, and what is wrong, in parentheses:  assert(a > b, "a is too small")',
+        'assert(N > 2, "N is too small")',
+    ),
     (
         "PARALLEL(P) { print(1) }",
         "a partition stands behind `over`:  PARALLEL over P { … }",
