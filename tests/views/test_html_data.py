@@ -11,7 +11,7 @@ import pytest
 
 from pse import trace
 from pse.errors import UsageError
-from pse.trace import NONE, EventType, Recorder, TraceError, pair
+from pse.trace import NONE, EventType, Phase, Recorder, TraceError, pair
 from pse.trace.query._selection import Selection
 from pse.views.page._data import packed, signed
 from pse.views.page._html import write_html
@@ -231,3 +231,17 @@ def test_a_trace_without_any_block_is_a_page_all_the_same(tmp_path: Path) -> Non
     write_html(write_calls(tmp_path / "t", 1, []), tmp_path / "t.html")
     head, columns = read(tmp_path / "t.html")
     assert (head["blocks"], len(head["rows"]), len(columns["gap"])) == (0, 1, 0)
+
+
+def test_a_rank_that_is_recorded_later_and_shorter_starts_and_has_ended(tmp_path: Path) -> None:
+    """No time before its first event and after its last one is the engine's."""
+    (tmp_path / "t").mkdir()
+    for rank, (begin, end) in enumerate([(0, 100), (20, 80)]):
+        with Recorder(tmp_path / "t", rank) as recorder:
+            for time, phase in ((begin, Phase.START), (begin + 10, Phase.READY)):
+                recorder.record_at(time, EventType.PHASE, a=phase)
+            recorder.record_at(50, EventType.MODULE_LEAVE, site=0, tph=7, b=begin + 10, c=NONE << 32)
+            for time, phase in ((55, Phase.DONE), (end, Phase.END)):
+                recorder.record_at(time, EventType.PHASE, a=phase)
+    write_html(trace.open(tmp_path / "t"), tmp_path / "t.html")
+    assert read(tmp_path / "t.html")[0]["outside"] == [[[0, 10], [50, 100]], [[0, 30], [50, 100]]]

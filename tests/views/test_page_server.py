@@ -77,7 +77,8 @@ def test_pages_of_all_and_of_parts_are_served_to_who_has_the_address(served) -> 
     assert (status, head(page)["begin"], head(page)["end"]) == (200, begin, end)
     assert get(address.rsplit("/", 2)[0] + "/")[0] == 404
     assert get(address, Host="example.org")[0] == 403
-    assert get(address + "?from=x")[0] == 400
+    status, said = get(address + "?from=x")
+    assert (status, "'from' is not a whole number of ns" in said) == (400, True)
     assert get(f"{address}?from={10**15}&until={10**15 + 1}")[0] == 400
 
 

@@ -82,7 +82,7 @@ def page_data(
     described, text = packed(columns)
     head = {
         "title": _title(trace), "facts": _facts(trace, selection, shown, found),
-        "notes": [*_nothing(found), *_merge_notes(found), *unmarked, *left_out,
+        "notes": [*_nothing(found, sent), *_merge_notes(found), *unmarked, *left_out,
             *filter(None, [_unmatched(unmatched), sent.note, causes.note]),
             *imbalance(trace), *trace.problems],
         "begin": begin, "end": max(end, begin + 1), "quantum": max(lane.bin for lane in found),
@@ -119,8 +119,14 @@ def _unmatched(ranks: int) -> str:
 
 
 def _outside(trace: Trace, rank: int, ended: int, end: int) -> list[tuple[int, int]]:
-    """When a rank was outside of the program; where a longer run is shown beside it, after its end, too."""
-    spans = list(outside_of_program(trace, rank))
+    """When a rank was outside of the program; where a longer run is shown beside it, after its end, too.
+
+    A rank that is recorded later than others still starts, and one that is done before them has ended.
+    """
+    spans = outside_of_program(trace, rank)
+    if spans:
+        first, last = trace.run_times(rank, trace.files[rank].events["time"][[0, -1]]).tolist()
+        spans = [(0 if a == first else a, trace.span if b == last else b) for a, b in spans]
     return [*spans, (ended, end)] if end > ended else spans
 
 
@@ -199,9 +205,9 @@ def _facts(trace: Trace, selection: Selection, shown: Sequence[Row], found: Sequ
     return facts
 
 
-def _nothing(found: Sequence[Lane]) -> list[str]:
+def _nothing(found: Sequence[Lane], sent: Messages) -> list[str]:
     """Say so if there is nothing to draw."""
-    empty = not any(lane.blocks for lane in found)
+    empty = not any(lane.blocks for lane in found) and not len(sent.table)
     return ["Nothing to show: no calls, waits or routines are recorded here."] if empty else []
 
 

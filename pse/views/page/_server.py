@@ -98,7 +98,7 @@ class Pages:
     def page(self, query: str) -> bytes:
         """The page of the window of time that a query names: ``from=NS&until=NS``, or of all."""
         asked = parse_qs(query)
-        begin, end = (int(asked[name][0]) / 1e9 if name in asked else None for name in ("from", "until"))
+        begin, end = (_seconds(name, asked[name][0]) if name in asked else None for name in ("from", "until"))
         with self._alone:
             return self._page(begin, end)
 
@@ -110,6 +110,12 @@ class Pages:
         part.window(self._trace)
         what = f"{_told(part)} {self._most}"
         return self._kept.page(what, lambda: page_html(self._trace, part, self._most, served=True))
+
+
+def _seconds(name: str, text: str) -> float:
+    if not text.isdecimal():
+        raise ValueError(f"'{name}' is not a whole number of ns since the run's begin")
+    return int(text) / 1e9
 
 
 def _told(selection: Selection) -> list[tuple[str, object]]:
