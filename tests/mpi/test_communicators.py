@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """A folder with the programs, outside what must be empty in the end."""
+    """One folder with the programs, so modules are built once; outside what must be empty in the end."""
     return shutil.copytree(PROGRAMS, tmp_path_factory.mktemp("comm") / "programs")
 
 

@@ -3,7 +3,6 @@ pieces too.
 """
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -40,29 +39,23 @@ def boxed(n, m):
 def test_arrays_dealt_by_every_distribution_come_back_whole(
     pse, tmp_path, place, processors, nothing_left_behind
 ):
-    for file in HERE.glob("dealing.*"):
-        shutil.copy(file, tmp_path)
-    report = run(pse, tmp_path, "dealing.coven", processors, place)
+    report = run(pse, tmp_path, HERE / "dealing.coven", processors, place)
     np.testing.assert_array_equal(np.load(tmp_path / "boxed.npy"), boxed(13, 11))
     np.testing.assert_array_equal(np.load(tmp_path / "bumped.npy"), boxed(13, 11) + 1)
     assert (report["remote_bytes"] > 0) == (place != "one node")
 
 
 def test_heat_without_shared_memory_is_what_it_is_with(pse, tmp_path, nothing_left_behind):
-    for file in PROGRAMS.glob("heat.*"):
-        shutil.copy(file, tmp_path)
     fields = []
     for place, processors in (("one node", 1), ("no shared memory", 2)):
-        run(pse, tmp_path, "heat.coven", processors, place, NX=12, NY=9, tol=1e-2)
+        run(pse, tmp_path, PROGRAMS / "heat.coven", processors, place, NX=12, NY=9, tol=1e-2)
         fields.append(np.load(tmp_path / "heat.npy"))
     np.testing.assert_array_equal(*fields)
 
 
 def test_matrices_are_multiplied_across_nodes(pse, tmp_path, nothing_left_behind):
-    for name in ("matmul.coven", "summa.c", "operands.py"):
-        shutil.copy(PROGRAMS / name, tmp_path)
     products = []
     for place, processors in (("one node", 1), ("two nodes", 3)):
-        run(pse, tmp_path, "matmul.coven", processors, place, M=20, N=17, K=23, width=5)
+        run(pse, tmp_path, PROGRAMS / "matmul.coven", processors, place, M=20, N=17, K=23, width=5)
         products.append(np.load(tmp_path / "product.npy"))
     np.testing.assert_array_equal(*products)

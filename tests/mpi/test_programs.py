@@ -22,13 +22,20 @@ PLACES = {
 MIB = 1 << 20
 
 
-@pytest.fixture
-def here(modules, tmp_path):
-    """A folder with a test's programs and all modules."""
-    shutil.copytree(modules, tmp_path, dirs_exist_ok=True)
+@pytest.fixture(scope="module")
+def folder(modules):
+    """One folder with the programs and all modules, which so are built once."""
     for program in PROGRAMS.glob("*.coven"):
-        shutil.copy(program, tmp_path)
-    return tmp_path
+        shutil.copy(program, modules)
+    return modules
+
+
+@pytest.fixture
+def here(folder):
+    """This folder, without what an earlier test has saved."""
+    for saved in folder.glob("*.npy"):
+        saved.unlink()
+    return folder
 
 
 def run(pse, here, name, processors, place, *options, N=7, M=5, **defines):
