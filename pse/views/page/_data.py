@@ -207,7 +207,7 @@ def _facts(trace: Trace, selection: Selection, shown: Sequence[Row], found: Sequ
 
 def _nothing(found: Sequence[Lane], sent: Messages) -> list[str]:
     """Say so if there is nothing to draw."""
-    empty = not any(lane.blocks for lane in found) and not len(sent.table)
+    empty = not (any(lane.blocks for lane in found) or len(sent.table) or sent.note)
     return ["Nothing to show: no calls, waits or routines are recorded here."] if empty else []
 
 
