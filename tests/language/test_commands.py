@@ -247,6 +247,7 @@ def test_without_a_code_all_are_listed(folder):
         ("W0312", "did you mean pse explain E0312?"),
         ("W0001", "did you mean pse explain E0001? codes go from E0001 to"),
         ("E06", "codes that begin with E06: E0601, E0602"),
+        ("E0", " more; `pse explain` lists all"),
         ("E9999", "help: codes go from E0001 to"),
         ("no", "lists"),
     ],

@@ -94,12 +94,17 @@ def find_code_page(code: str) -> CodePage:
     raise UsageError(f"there is no diagnostic with the code {code}", help=_advice(code.upper(), list(pages)))
 
 
+_NAMED = 12
+"""Codes that begin alike, of which a help names so many."""
+
+
 def _advice(code: str, pages: Sequence[str]) -> str:
     """Name the codes that begin so, or have the same digits, or the nearest one; and the range of all."""
     is_start = re.fullmatch(r"[EW]\d*", code) is not None
     begun = [other for other in pages if is_start and other.startswith(code)]
     if begun:
-        return f"codes that begin with {code}: {', '.join(begun)}"
+        more = f" and {len(begun) - _NAMED} more; `pse explain` lists all" if len(begun) > _NAMED else ""
+        return f"codes that begin with {code}: {', '.join(begun[:_NAMED])}{more}"
     near = [other for other in pages if other[1:] == code.lstrip("EW")]
     if not near and re.fullmatch(r"[EW]?\d{4}", code) is None:
         near = list(filter(None, [nearest_word(code, pages)]))

@@ -185,7 +185,8 @@ def other_lines(overview: Overview) -> list[str]:
         for line in overview.threads
     ]
     lines += [
-        f"queue {queue.tag} of {queue.thread}  {queue.now} waiting  at most {queue.longest} of {queue.limit}"
+        f"queue {queue.tag} of {queue.thread}  {queue.now} waiting  at most {queue.longest}"
+        + (f" of {queue.limit}" if queue.limit else "")
         for queue in overview.queues
     ]
     lines += [f"memory of {line.node}  {memory_text(line.in_use, line.peak)}" for line in overview.memory]

@@ -85,6 +85,13 @@ def test_a_plain_line_gives_no_share_of_calls_that_are_too_short_to_tell():
     assert "  95 % CPU  " in str(Line("thread_B", "spin:11", 24, 2.8, 0.95, "running"))
 
 
+@pytest.mark.parametrize(("limit", "end"), [(4, "at most 2 of 4"), (0, "at most 2")])
+def test_a_plain_line_of_a_queue_names_its_limit_if_it_has_one(limit, end):
+    queue = QueueLine("x", "thread_B", 1, 2, limit)
+    lines = plain.other_lines(replace(OVERVIEW, threads=[], queues=[queue], memory=[]))
+    assert lines == [f"queue x of thread_B  1 waiting  {end}"]
+
+
 def test_a_low_terminal_shows_the_busiest_call_sites():
     text = text_of(OVERVIEW, height=24)
     assert len(text.splitlines()) <= 24
