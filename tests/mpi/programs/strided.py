@@ -22,7 +22,7 @@ def random_view(chance: random.Random, dtype: str) -> np.ndarray:
 
 def send_around(comm: MPI.Comm, view: np.ndarray, code: int) -> np.ndarray:
     """Send to the next rank, receive from the one before; both have the same array."""
-    datatype = transport._several(transport._TYPES[code], ((0, view.shape, view.strides),))
+    datatype = transport._several(transport._TYPES[code], view.itemsize, ((0, view.shape, view.strides),))
     arrived = np.zeros(view.shape, view.dtype)
     rank, size = comm.Get_rank(), comm.Get_size()
     receive = comm.Irecv([arrived, transport._TYPES[code]], (rank - 1) % size, 1)
@@ -37,7 +37,7 @@ def send_pieces(comm: MPI.Comm, chance: random.Random) -> None:
     whole = np.arange(200, dtype="f8").reshape(10, 20)
     first, second = whole[1::3, 2:7], whole[:4, chance.randint(7, 12) :: 2]
     parts = tuple((v.ctypes.data - whole.ctypes.data, v.shape, v.strides) for v in (first, second))
-    datatype = transport._several(transport._TYPES[4], parts)
+    datatype = transport._several(transport._TYPES[4], whole.itemsize, parts)
     arrived = np.zeros(first.size + second.size)
     rank, size = comm.Get_rank(), comm.Get_size()
     receive = comm.Irecv(arrived, (rank - 1) % size, 1)
