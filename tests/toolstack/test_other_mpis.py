@@ -86,7 +86,7 @@ def test_mpi4py_is_told_that_a_library_is_open_mpi(library_file, monkeypatch):
 def test_what_tools_are_made_of_for_other_libraries_is_installed():
     rules = (INCLUDE.parent / "CMakeLists.txt").read_text()
     installed = rules.partition("if(NOT PSE_IN_TREE)")[2].partition("endif()")[0]
-    names = (*shipped._RECORDER, *shipped._TABLES, *shipped._ELF, "c_engine.h")
+    names = (*shipped.RECORDER, *shipped.TABLES, *shipped.ELF, "c_engine.h")
     assert not [name for name in names if f"/{name}\n" not in installed and f"/{name} " not in installed]
 
 
