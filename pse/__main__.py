@@ -87,10 +87,6 @@ def _be_rank() -> int:
     watched = launcher is not None and launcher.sees_all
     monitor = MonitorHandle() if local_rank() == 0 and not watched else None
     name_aborts()
-    if watched:  # No process is forked while that thread runs.
-        from pse.runtime.rank import load_mpi_meanwhile
-
-        load_mpi_meanwhile()
     from pse.runtime.request import read_rank_arguments
 
     request = _parse() if launcher is None else read_rank_arguments(sys.argv[1:])

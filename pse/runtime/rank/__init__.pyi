@@ -1,3 +1,2 @@
 from ._host_info import cpu_model as cpu_model, mpi_library as mpi_library
-from ._mpi_library import load_mpi_meanwhile as load_mpi_meanwhile
 from ._rank_main import run_rank as run_rank

@@ -13,7 +13,16 @@ from dataclasses import fields
 
 import pytest
 from pse_testing.commands import run_here
-from pse_testing.jobs import PROGRAMS, Job, bare, beside_python, has_mpich, launched, skip_where_lines_mix
+from pse_testing.jobs import (
+    PROGRAMS,
+    Job,
+    bare,
+    beside_python,
+    has_mpich,
+    launched,
+    rank_variable,
+    skip_where_lines_mix,
+)
 
 from pse.runtime._channel import Board
 from pse.runtime.launch import find_mpiexec
@@ -23,6 +32,17 @@ from pse.runtime.status import _progress_choice
 from pse.runtime.status._report import Report
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
+
+
+WATCH_THREADS = """
+import _thread, os, sys
+start = _thread.start_new_thread
+def watched(*given):
+    if "VARIABLE" in os.environ and "mpi4py.MPI" not in sys.modules:
+        os.write(2, b"a thread is started before MPI is loaded\\n")
+    return start(*given)
+_thread.start_new_thread = watched
+"""
 
 
 def run(command, **environment):
@@ -35,6 +55,13 @@ def run(command, **environment):
 def pse_run(*arguments):
     """The command line with faulty.coven replaced by what is given."""
     return [beside_python("pse"), "run", *arguments]
+
+
+def test_ranks_start_no_thread_before_mpi_is_loaded(tmp_path):
+    """As UCX is loaded it moves the end of the heap and changes libc's code: other threads would crash."""
+    (tmp_path / "sitecustomize.py").write_text(WATCH_THREADS.replace("VARIABLE", rank_variable()))
+    job = run(launched(), PYTHONPATH=str(tmp_path))
+    assert (job.code, "a thread is started" in job.err) == (0, False), job.err
 
 
 def test_a_run_says_what_it_does_and_closes_with_a_report():
