@@ -68,6 +68,8 @@ def frame_text(frame: Frame, width: int = 72) -> str:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from pse.runtime.control import Frame
     >>> frame = Frame("u", np.array([0.0, 1.0, 2.0]), (3,), (1,), 7, "p.coven:8:3")
     >>> print(frame_text(frame), end="")
     u at p.coven:8:3, 0 to 2

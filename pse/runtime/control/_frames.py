@@ -49,8 +49,9 @@ class Frame:
 
     Examples
     --------
+    >>> import numpy as np
     >>> frame = Frame("u", np.array([0.5, 2.0]), (8,), (4,), 41, "rod.coven:8:3, k = 40")
-    >>> frame.values.max()
+    >>> float(frame.values.max())
     2.0
     """
 
