@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pse import __version__
-from pse.cli._group import LazyGroup, guarded, plain_warnings
+from pse.cli._options.group import LazyGroup, guarded, plain_warnings
 
 __all__ = ["main"]
 

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pse import _cache
-from pse.cli._group import Group
+from pse.cli._options.group import Group
 from pse.cli.completion import cached
 from pse.text import size_text
 

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pse.cli._group import Group
+from pse.cli._options.group import Group
 from pse.cluster import Cluster, existing_clusters, find_cluster, rate_text, remove_dead_clusters
 from pse.errors import UsageError
 

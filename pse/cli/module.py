@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pse.cli._group import Group
+from pse.cli._options.group import Group
 from pse.cli.completion import files
 from pse.errors import ProgramError, PseError
 from pse.language.diagnostics import Diagnostic, has_errors, render_diagnostics

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pse.cli._group import Group
+from pse.cli._options.group import Group
 from pse.cli.completion import files
 from pse.errors import UsageError
 from pse.runtime.launch import command_on_ranks

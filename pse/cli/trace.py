@@ -25,7 +25,7 @@ from pse.analysis import (
     wait_chain_text,
     wait_ends,
 )
-from pse.cli._group import Group
+from pse.cli._options.group import Group
 from pse.cli._options.selection import METAHOSTS, NO_REPAIR, options
 from pse.cli.completion import directories
 from pse.trace.interchange import Progress, export_chrome, export_otf2, import_otf2

@@ -9,8 +9,8 @@ import click
 
 from pse import trace, views
 from pse.analysis import differences_text, run_differences
-from pse.cli._group import FiniteRange
 from pse.cli._options import selection
+from pse.cli._options.group import FiniteRange
 from pse.cli.completion import directories, files
 from pse.errors import UsageError
 from pse.text import nearest_word

@@ -1,7 +1,7 @@
 """The command line of these benches: that of ``pse bench``, with other subjects."""
 
 from pse.bench import Subject
-from pse.cli._group import guarded
+from pse.cli._options.group import guarded
 from pse.cli.bench import bench_command
 
 SUBJECTS = (

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pse.cli import SECTIONS, main
-from pse.cli._group import first_sentence
+from pse.cli._options.group import first_sentence
 
 
 def run(*arguments, **environment):

@@ -1,1 +1,1 @@
-"""Options that several commands have in common."""
+"""What several commands have in common: groups, and options."""

@@ -2,7 +2,7 @@
 
 import click
 
-from pse.cli._group import LazyGroup
+from pse.cli._options.group import LazyGroup
 
 
 @click.group("ace", cls=LazyGroup, package=__name__)

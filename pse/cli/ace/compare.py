@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from pse.cli._group import FiniteRange
+from pse.cli._options.group import FiniteRange
 from pse.emulate import Results, compare, print_comparison, report_console
 
 _PATH = click.Path(path_type=Path)

@@ -11,7 +11,7 @@ import click
 import mpi4py
 
 from pse import emulate
-from pse.cli._group import FiniteRange
+from pse.cli._options.group import FiniteRange
 from pse.emulate import (
     LaunchError,
     Results,

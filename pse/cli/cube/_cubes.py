@@ -1,0 +1,25 @@
+"""Cubes as the commands are given them, and as they show them."""
+
+from pathlib import Path
+
+import click
+
+from pse.analysis import Cube, analyze, cube_text, read_cube
+from pse.cli.analyze import write
+
+PATH = click.Path(path_type=Path)
+
+
+def load(source: Path) -> Cube:
+    """Read a cube, or analyze a trace; what is wrong with it is told."""
+    cube = read_cube(source) if source.suffix == ".npz" else analyze(source)
+    for problem in cube.problems:
+        click.echo(f"warning: {source}: {problem}", err=True)
+    return cube
+
+
+def show(cube: Cube, top: int, output: Path | None) -> None:
+    """Print a cube, and write it where a file is named."""
+    if output is not None:
+        write(cube, output)
+    click.echo("\n".join(cube_text(cube, top)))
