@@ -79,7 +79,7 @@ IMPORTERS = {
     "pse.notebook._errors",
     "pse.views._registry",
 }
-"""Where that is done: `pse.cli._options.group` for packages of commands, `pse.notebook._errors` for extras."""
+"""Where that is done: `pse.cli._options.group` for groups of commands, `pse.notebook._errors` for extras."""
 
 CYTHON_IMPORT = re.compile(
     r"^[ \t]*(?:from\s+(\.*)([\w.]*)\s+)?c?import\s+(\([^)]*\)|[^\n(#]+)", re.MULTILINE
