@@ -79,7 +79,7 @@ if os.environ.get("RANK") in os.environ["CHANGED"].split():
 """
 WARNING = "warning: modules that wait in MPI keep a core busy, since the tool coopwait is missing on host "
 LITTLE, HALF = 0.1, 0.3
-"""Seconds of a wait of 0.6 s that looks may use: at memory, and at the network; whoever spins uses all of it."""
+"""Seconds of a wait of 0.6 s that looks may use, at memory and at the network; whoever spins uses all."""
 MANY = 20
 """Whoever sleeps while it waits has slept more often than that; whoever spins never sleeps."""
 
