@@ -1,5 +1,6 @@
 // What a run says about calls and tags: colours and numbers on the graph.
 
+import { duration, percent } from "../../../../views/web/shared/numbers";
 import type { ProgramNode, SiteTimes } from "../protocol";
 import type { Colouring, Desk, TextPlace } from "../store";
 import { shareColour, threadColour } from "./colours";
@@ -38,10 +39,10 @@ function criticalShare(desk: Desk, node: ProgramNode): number {
 export function badgeOf(desk: Desk, node: ProgramNode): string {
   const place = ranAt(desk, node.id);
   const site = atSame(desk.sites?.sites ?? [], place);
-  if (site) return `|${site.calls} × ${seconds(site.seconds / Math.max(site.calls, 1))}`;
+  if (site) return `|${site.calls} × ${duration(1e9 * (site.seconds / Math.max(site.calls, 1)))}`;
   const live = overviewOf(desk)?.sites.find((one) => one.line === place?.line && one.name.split(":")[0] === plain(node));
   if (!live) return "|";
-  return `${live.state.startsWith("running") ? "active" : ""}|${live.calls} × · ${Math.round(100 * live.share)} %`;
+  return `${live.state.startsWith("running") ? "active" : ""}|${live.calls} × · ${percent(live.share)}`;
 }
 
 /** Where a statement stood in the text of the run that is shown. */
@@ -66,9 +67,3 @@ export function depthOf(desk: Desk, tag: string, thread: string | null): string 
 }
 
 const overviewOf = (desk: Desk) => (desk.shownRun && !desk.sites ? desk.overviews[desk.shownRun] : undefined);
-
-export function seconds(value: number): string {
-  if (value >= 100) return `${value.toFixed(0)} s`;
-  if (value >= 1) return `${value.toPrecision(3)} s`;
-  return value >= 1e-3 ? `${(1e3 * value).toPrecision(3)} ms` : `${(1e6 * value).toPrecision(3)} µs`;
-}

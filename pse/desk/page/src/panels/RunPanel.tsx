@@ -1,7 +1,7 @@
 // A run: how it is started, what it prints, how far it is, and what its threads do.
 
 import { type FormEvent, useEffect, useRef } from "react";
-import { seconds } from "../graph/measures";
+import { bytes, duration, percent } from "../../../../views/web/shared/numbers";
 import type { Overview, ProgramGraph, Run } from "../protocol";
 import { going, type RunRequest, start, stop } from "../runs";
 import { type ConsolePart, useDesk } from "../store";
@@ -104,7 +104,7 @@ function Status({ run, overview }: { run: Run; overview?: Overview }) {
   const time = run.wall ?? overview?.seconds ?? run.seconds;
   return (
     <p role="status" data-state={run.state}>
-      <b>{run.program}</b> · {run.state} · {run.processors} processors{time ? ` · ${seconds(time)}` : ""}
+      <b>{run.program}</b> · {run.state} · {run.processors} processors{time ? ` · ${duration(1e9 * time)}` : ""}
       {run.error && (
         <span className="error">
           {" "}
@@ -151,8 +151,8 @@ function Numbers({ overview }: { overview: Overview }) {
             <td>memory of {one.node}</td>
             <td />
             <td colSpan={3}>
-              <Meter share={one.in_use / one.capacity} /> {mebibytes(one.in_use)} of {mebibytes(one.capacity)}, at most{" "}
-              {mebibytes(one.peak)}
+              <Meter share={one.in_use / one.capacity} /> {bytes(one.in_use)} of {bytes(one.capacity)}, at most{" "}
+              {bytes(one.peak)}
             </td>
           </tr>
         ))}
@@ -161,8 +161,6 @@ function Numbers({ overview }: { overview: Overview }) {
   );
 }
 
-const percent = (share: number) => `${Math.round(100 * share)} %`;
-const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 24 ? 1 : 0)} MiB`;
 
 function Meter({ share }: { share: number }) {
   return (

@@ -1,7 +1,7 @@
 // The runs that are kept: their times and reports; two of them compared; what the advisor proposes.
 
 import { useEffect, useState } from "react";
-import { seconds } from "../graph/measures";
+import { duration } from "../../../../views/web/shared/numbers";
 import { query } from "../http";
 import { report } from "../program";
 import type { Advice, Comparison, Run } from "../protocol";
@@ -65,7 +65,7 @@ function RunRow({ run, chosen, marked, mark, show }: RowProps) {
       <td>{new Date(run.started).toLocaleString()}</td>
       <td>{run.processors}</td>
       <td>{parameters.join(" ")}</td>
-      <td>{run.wall === null ? "" : seconds(run.wall)}</td>
+      <td>{run.wall === null ? "" : duration(1e9 * run.wall)}</td>
       <td>
         <button onClick={() => void showRun(run.id)}>Show</button>{" "}
         <button disabled={!over} onClick={() => void showReport(run, show)}>
