@@ -48,22 +48,29 @@ def until(browser: Any, expression: str, *values: Any) -> Any:
     return wait.until(lambda _: browser.execute_script(f"return {expression}", *values), expression)
 
 
+PACKAGE = Path(__file__).parents[2] / "pse"
+SHARED = "views/web/shared"
+"""What scripts of all pages use."""
+
+
 def build_pages(sources: Path, folder: Path) -> Path:
     """Build pages with npm in a copy of their sources; skip where npm or its registry isn't there."""
     if shutil.which("npm") is None:
         pytest.skip("npm isn't installed")
-    shutil.copytree(sources, folder / "sources", ignore=shutil.ignore_patterns("node_modules"))
-    _npm(folder, "ci", "--prefer-offline", "--no-audit", "--no-fund", needs_network=True)
-    _npm(folder, "run", "--silent", "check")
-    _npm(folder, "run", "--silent", "build")
+    copy = folder / sources.relative_to(PACKAGE)
+    shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("node_modules"))
+    shutil.copytree(PACKAGE / SHARED, folder / SHARED, dirs_exist_ok=True)
+    _npm(copy, folder / "made", "ci", "--prefer-offline", "--no-audit", "--no-fund", needs_network=True)
+    _npm(copy, folder / "made", "run", "--silent", "check")
+    _npm(copy, folder / "made", "run", "--silent", "build")
     return folder / "made"
 
 
-def _npm(folder: Path, *command: str, needs_network: bool = False) -> None:
-    environment = os.environ | {"PSE_PAGES": str(folder / "made")}
+def _npm(sources: Path, made: Path, *command: str, needs_network: bool = False) -> None:
+    environment = os.environ | {"PSE_PAGES": str(made)}
     done = subprocess.run(
         ["npm", *command],
-        cwd=folder / "sources",
+        cwd=sources,
         env=environment,
         capture_output=True,
         text=True,
