@@ -107,8 +107,10 @@ def _causes(
     ):
         rank, late = int(end["rank"]), int(end["late"])
         key, did = f"cause {number}", f"{texts[end['how']]}: ends the wait of rank {rank}"
-        yield from known[late].cause("s", int(end["time"]) / 1000, did, key)
-        yield from known[rank].cause("f", int(end["until"]) / 1000, f"awake after rank {late}", key)
+        # Who rings another rank may lose its core before it notes that; viewers drop flows back in time.
+        awake = int(end["until"])
+        yield from known[late].cause("s", min(int(end["time"]), awake) / 1000, did, key)
+        yield from known[rank].cause("f", awake / 1000, f"awake after rank {late}", key)
 
 
 def _open(path: Path, compressed: bool) -> IO[str]:
