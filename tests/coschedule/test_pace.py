@@ -62,6 +62,9 @@ def test_what_is_too_short_for_the_machine_is_told_with_what_works():
 @pytest.mark.mpi
 def test_slices_of_a_rank_that_is_stopped_become_longer(mpiexec, tmp_path):
     ended = mpiexec(2, PROGRAM, env={"PSE_BCS_EMDS": str(tmp_path)})
+    if "are too short for this machine" in ended.err:
+        pytest.skip("this machine was too busy for time slices of 250 µs from the beginning")
+    assert ended.code == 0, ended.err
     length, replayed = map(int, ended.out.split())
     assert (length > 250_000, replayed) == (True, 250_000), ended.err
     slices = bcs.load_slices(tmp_path)
