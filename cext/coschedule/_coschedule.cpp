@@ -527,7 +527,10 @@ PYBIND11_MODULE(_coschedule, module)
 {
     module.doc() = "One rank's end of the coscheduled communication layer.";
     translate_system_errors();
-    module.def("shortest_slice", &shortest_slice);
+    module.def("shortest_slice", [](uint64_t lateness) { return shortest_slice(lateness); });
+    module.def("shortest_slice", [](uint64_t length, const py::function &lateness) {
+        return shortest_slice(length, [&] { return lateness().cast<uint64_t>(); });
+    });
     module.def("paced", &paced);
     module.def("trace_directory", &trace_directory);
     py::class_<MonitorSettings>(module, "MonitorSettings")

@@ -102,10 +102,11 @@ int Engine::try_reading()
 
 uint64_t Engine::shortest_slice() const
 {
-    uint64_t lateness = 0;
-    std::thread strobes([&] { lateness = median_lateness(segment_->options().slice); });
+    uint64_t length = segment_->options().slice, shortest = 0;
+    std::thread strobes(
+        [&] { shortest = pse::coschedule::shortest_slice(length, [=] { return median_lateness(length); }); });
     strobes.join();
-    return pse::coschedule::shortest_slice(lateness);
+    return shortest;
 }
 
 std::string Engine::pace_text() const

@@ -1,13 +1,16 @@
 """Types of the C++ face of the coscheduled layer (cext/coschedule/_coschedule.cpp)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 _Found = tuple[int, int, int, bool]
 _Piece = tuple[int, int]
 _Reduction = tuple[int, int, int, int, int]
 
+@overload
 def shortest_slice(lateness: int, /) -> int: ...
+@overload
+def shortest_slice(length: int, lateness: Callable[[], int], /) -> int: ...
 def node_of(process: int, file: int, /) -> int: ...
 def root_of(process: int, file: int, /) -> tuple[str, int]: ...
 def trace_directory() -> str | None: ...

@@ -51,6 +51,13 @@ def test_the_shortest_slice_that_works_is_half_left_by_late_strobes(lateness):
     assert all(one < 2 * lateness for one in shorter)
 
 
+def test_a_machine_that_is_busy_for_a_moment_is_asked_again():
+    busy, late, quiet = 10**7, 200_000, 10_000
+    assert shortest_slice(250_000, iter([busy] * 10 + [quiet]).__next__) == 100_000
+    assert shortest_slice(250_000, iter([quiet]).__next__) == 100_000
+    assert shortest_slice(250_000, iter([busy, late] + [busy] * 50).__next__) == 500_000
+
+
 def test_what_is_too_short_for_the_machine_is_told_with_what_works():
     _layer_setup._check_pace(500_000, 500_000)
     with pytest.raises(
@@ -69,8 +76,9 @@ def test_slices_of_a_rank_that_is_stopped_become_longer(mpiexec, tmp_path):
     assert (length > 250_000, replayed) == (True, 250_000), ended.err
     slices = bcs.load_slices(tmp_path)
     assert slices["length"][0] == 250_000
-    assert slices["length"][-1] == length
-    first = slices["slice"][np.flatnonzero(slices["length"] == length)[0]]
+    last = slices["length"][-1]  # Those of Free may have become longer again.
+    assert last >= length
+    first = slices["slice"][np.flatnonzero(slices["length"] == last)[0]]
     said = "warning: more than 1 % of the time slices of 250 µs came late, so from slice "
-    assert f"{said}{first} on they take {length // 1000} µs\n" in ended.err
+    assert f"{said}{first} on they take {last // 1000} µs\n" in ended.err
     assert ended.err.count("warning") == 1
