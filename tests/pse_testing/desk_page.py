@@ -16,6 +16,10 @@ if (document.querySelector("section.graph").ariaBusy === "true") return null;
 const moved = document.querySelectorAll(".react-flow__node, .react-flow__viewport");
 return [...moved].map((one) => one.style.transform);
 """
+CALLS = """
+const drawn = document.querySelectorAll(".call[data-kind='call'], .call[data-kind='segment']");
+return [...drawn].map((one) => one.dataset.call);
+"""
 NAMED_PLACES = """
 const nodes = [...document.querySelectorAll(".react-flow__node")];
 return nodes.map((one) => [one.dataset.id, one.style.transform]);
@@ -154,15 +158,14 @@ class Page:
 
     def calls(self) -> list[str]:
         """The names of all calls that are drawn."""
-        drawn = self.all(".call[data-kind='call'], .call[data-kind='segment']")
-        return [one.get_attribute("data-call") for one in drawn]
+        return list(self.script(CALLS))
 
     def call(self, label: str) -> Any:
         return self.one(f".call[data-call='{label}']")
 
     def select(self, label: str) -> None:
         """Click on a call, whatever lies over it."""
-        self.hands(self.browser).move_to_element(self.call(label)).click().perform()
+        self.hands(self.browser, duration=0).move_to_element(self.call(label)).click().perform()
         self.wait(lambda: self.all(f".react-flow__node.selected .call[data-call='{label}']"))
 
     def deselect(self) -> None:

@@ -5,6 +5,7 @@ import { formatDocument } from "@codemirror/lsp-client";
 import { EditorView } from "@codemirror/view";
 import type { Place, Point } from "./graph/boxes";
 import { layOut } from "./graph/layout";
+import { forgetPlaces, placesFor, rememberPlaces } from "./graph/memory";
 import { drawnScene } from "./graph/scene";
 import { query, request, ServerError, Unreachable } from "./http";
 import type { EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
@@ -44,6 +45,7 @@ export function newProgram(path: string) {
 
 function showFile(path: string, uri: string, text: string, revision: string | null) {
   savedText = text;
+  forgetPlaces();
   update({
     file: { path, uri, revision, changed: revision === null },
     graph: null,
@@ -139,17 +141,22 @@ export async function drawGraph() {
 async function show(graph: ProgramGraph, placed = new Map<string, Place>()) {
   const ids = new Set([...graph.frames, ...graph.nodes].map((one) => one.id));
   const keep = (known: ReadonlySet<string>) => new Set([...known].filter((id) => ids.has(id)));
+  const places = placesFor(graph, view.state.doc.toString(), desk());
   update({ graph, selection: keep(desk().selection), folded: keep(desk().folded) });
-  await arrange(new Map([...desk().layout.places, ...placed]));
+  await arrange(new Map([...places, ...placed]));
 }
 
 /** Give what is drawn its places; without known ones, all are new. */
 export async function arrange(known: Map<string, Place>) {
   const { graph, folded } = desk();
   if (!graph) return;
+  if (!known.size) forgetPlaces();
   const scene = drawnScene(graph, folded);
   const layout = await busy(() => layOut(scene.boxes, scene.lines, known));
-  if (desk().graph === graph) update({ scene, layout: { ...layout, places: new Map([...known, ...layout.places]) } });
+  if (desk().graph !== graph) return;
+  const places = new Map([...known, ...layout.places]);
+  update({ scene, layout: { ...layout, places } });
+  rememberPlaces(graph, places);
 }
 
 export function fold(frames: Iterable<string>) {

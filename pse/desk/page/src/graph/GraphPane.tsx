@@ -35,6 +35,8 @@ import { WhyNot } from "./WhyNot";
 const NODE_TYPES = { call: CallNode, frame: FrameNode };
 const HANDLE = 9; // as wide and high as the style says
 const EDGE_TYPES = { tag: TagEdge };
+const LINES = 100; // above all frames: these are as high as they are deep
+const CALLS = 200; // above all lines, so that none keeps a click from a call
 
 export function GraphPane() {
   return (
@@ -71,6 +73,7 @@ function Flow() {
         edges={edges}
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
+        zIndexMode="manual"
         colorMode={theme === "auto" ? "system" : theme}
         nodesConnectable={connected}
         connectionRadius={26}
@@ -120,6 +123,7 @@ function nodesOf({ scene, layout, selection }: Desk): BoxNode[] {
       measured: { width, height },
       handles: handlesOf(box, height),
       selected: selection.has(box.id),
+      zIndex: box.frame ? 0 : CALLS,
       dragHandle: box.frame ? ".head" : undefined,
       ariaLabel: box.node?.text ?? box.shown!.label,
       data: { box },
@@ -149,6 +153,7 @@ function edgesOf({ scene, graph, session }: Desk): LineEdge[] {
     return {
       id: line.id,
       type: "tag",
+      zIndex: LINES,
       source: line.from,
       sourceHandle: line.fromPort,
       target: line.to,

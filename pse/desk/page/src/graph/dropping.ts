@@ -5,6 +5,7 @@ import type { ProgramGraph } from "../protocol";
 import { type Desk, desk } from "../store";
 import type { BoxNode } from "./CallNode";
 import { HEAD, PADDING, type Place, type Point } from "./boxes";
+import { forgetPlaces } from "./memory";
 import type { DrawnBox } from "./scene";
 
 export interface Insertion {
@@ -57,6 +58,7 @@ export async function remember(id: string, at: Point) {
   const inFrame = desk().scene.boxes.find((box) => box.id === id)?.parent !== null;
   const place = inFrame ? { x: Math.max(at.x, PADDING), y: Math.max(at.y, HEAD + PADDING) } : at;
   places.set(id, { ...places.get(id)!, ...place });
+  forgetPlaces();
   await arrange(places);
 }
 
