@@ -2,10 +2,10 @@
 
 ``from pse import partition`` in a module's file; then, inside a module that runs in PARALLEL,
 ``partition.index`` and ``partition.count`` say which partition it is and of how many,
-``partition.coordinates`` and ``partition.grid`` where it is on their grid, and everything else *posts*: it
-returns a request at once.  What was posted is complete when the module's call is over: the partition rests
-until then, while others run.  A module written as a generator may yield a request, or a list of them, and
-goes on with what came when it is complete.
+``partition.coordinates`` and ``partition.grid`` where it is on their grid, ``partition.block`` which indices
+of an axis it has, and everything else *posts*: it returns a request at once.  What was posted is complete
+when the module's call is over: the partition rests until then, while others run.  A module written as a
+generator may yield a request, or a list of them, and goes on with what came when it is complete.
 """
 
 from typing import Any
@@ -19,6 +19,7 @@ from pse.modules.messaging import (
     barrier,
     bcast,
     gather,
+    partition_block as block,
     partition_coordinates,
     partition_count,
     partition_grid,
@@ -38,6 +39,7 @@ __all__ = [
     "alltoallv",
     "barrier",
     "bcast",
+    "block",
     "coordinates",
     "count",
     "gather",

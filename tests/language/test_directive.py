@@ -29,7 +29,7 @@ def test_a_directive_of_the_manual_is_read():
 
 def test_everything_that_a_directive_can_say():
     text = (
-        "f(inout c128 a[m, n] @ block(0, 1) halo(1), in T b[...], in i64 n, in f64 dt = -0.5, "
+        "f(inout c128 a[m, n + 2] @ block(0, 1) halo(1) interior, in T b[...], in i64 n, in f64 dt = -0.5, "
         'in string name = "x", in comm c, out T s) collective'
     )
     signature = read(text)
@@ -38,6 +38,7 @@ def test_everything_that_a_directive_can_say():
     assert (a.type.distribution.pattern, a.type.distribution.axes) == (Pattern.BLOCK, (0, 1))
     assert (b.type.element, b.type.shape) == (None, None)
     assert signature.dimensions == ("m",)
+    assert (a.interior, b.interior) == (True, False)
     assert (n.type.scalar, dt.default is None, name.default.value) == (True, False, "x")
     assert (c.type.element, s.type.element) == (Element.COMM, None)
     assert signature.collective

@@ -67,6 +67,7 @@ MODULES = {
         spread(in f64 u[n + 2], out f64 v[n + 2])
         spread_rows(in f64 u[m + 2, n + 2] @ block(0) halo(1), out f64 v[m + 2, n + 2] @ block(0) halo(1))
         smooth(inout f64 u[n + 2])
+        amplify(inout f64 u[n + 2] interior)
         mix(in T x[n], in T y[n])
         shaped(out f64 x[n])
     """,

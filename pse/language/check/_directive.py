@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from pse.errors import EvaluationError
+from pse.language.check._halo_check import takes_frame
 from pse.language.check._type_resolution import (
     Report,
     distribution_of,
@@ -120,7 +121,22 @@ def _parameter(
     type = Type(element, () if shape is None else (shape or None), _distribution(node, report))
     _check_element(node, type, direction, report)
     _check_default(node, type, direction, report)
-    return Parameter(node.name.id, direction, type, node.default, node.span, single)
+    _check_interior(node, report)
+    return Parameter(node.name.id, direction, type, node.default, node.span, single, node.interior)
+
+
+def _check_interior(node: sx.DirectiveParameter, report: Report) -> None:
+    """Refuse `interior` where it says nothing."""
+    if not node.interior:
+        return
+    name, shape = node.name.id, node.type.shape or ()
+    if node.direction == Direction.OUT.value:
+        message = f"the module gives `{name}` with its halo: only inputs can be `interior`"
+        report(error_at("E0511", message, node.span, help="leave out `interior`"))
+    elif not any(takes_frame(extent) for extent in shape):
+        message = f"`{name}` is `interior`, but its extents leave no place for a halo"
+        help = f"leave out `interior`, or count the halo:  {name}[n + 2]"
+        report(error_at("E0511", message, node.span, help=help))
 
 
 def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:

@@ -105,7 +105,7 @@ class _Walk:
         standard = site.module.language == "std"
         for argument in site.inputs:
             since = stale.get(argument.tag or "")
-            if argument.tag is None or since is None:
+            if argument.tag is None or since is None or argument.parameter.interior:
                 continue
             if report and not standard and takes_halo(argument.parameter, self.tags[argument.tag].type):
                 self._warn(site, argument.tag, argument.span, since)

@@ -281,7 +281,8 @@ class TreeBuilder(Transformer[Token, Any]):
         distribution = next(iter(_of(children, sx.DistributionNode)), None)
         node = sx.TypeNode(element, _part(children, "shape"), distribution, element.span)
         default = _part(children, "default")
-        return sx.DirectiveParameter(str(direction), name, node, default, _span(children))
+        interior = any(isinstance(child, Token) and child.type == "INTERIOR" for child in children)
+        return sx.DirectiveParameter(str(direction), name, node, default, _span(children), interior)
 
     def dotted(self, children: list[Any]) -> sx.Dotted:
         return sx.Dotted(tuple(_nodes(children)), _span(children))

@@ -97,8 +97,9 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
 
     `reduce(` is a name, so that it can be answered like any other call; `threads`, `bundle` and `record`
     are keywords only where another name follows outside of all braces, `step` only behind the bounds of a
-    loop, `live` only behind the name or the default of a parameter, `inout` only before the name of an input;
-    the type of an output only before its name or its shape.
+    loop, `live` only behind the name or the default of a parameter, `inout` only before the name of an input,
+    `interior` only behind the shape or the distribution of a directive's parameter; the type of an output
+    only before its name or its shape.
     """
     following = [*tokens[1:], Token("$END", "")]
     types, aliases = _TYPES | _records(tokens, following), _aliases(tokens)
@@ -118,6 +119,8 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
         of_parameter = 1 if token == "param" else of_parameter and token not in _ITEMS and of_parameter + 1
         if token == "live" and of_parameter > _BEFORE_LIVE and before.type in _ENDS and not parentheses:
             token.type = "LIVE"
+        if token == "interior" and "out" in keywords and before.type in ("RPAR", "RSQB") and parentheses:
+            token.type = "INTERIOR"
         heads = token == "for" or (heads and token.type not in ("LBRACE", "RBRACE", "STEP"))
         before = token
         if token.type != "NAME":

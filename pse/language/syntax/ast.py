@@ -341,6 +341,7 @@ class DirectiveParameter:
     type: TypeNode
     default: Expression | None
     span: Span
+    interior: bool = False
 
 
 @dataclass(frozen=True)

@@ -169,6 +169,8 @@ class Parameter:
         Its place in the text; None for what is not from a text.
     single : bool, optional
         Whether it is one record: an array of one in the program, a struct in the module.
+    interior : bool, optional
+        Whether the module has no use for what is in the halo.
 
     See Also
     --------
@@ -181,6 +183,7 @@ class Parameter:
     default: Expression | None = None
     span: Span | None = None
     single: bool = False
+    interior: bool = False
 
     @property
     def shape(self) -> tuple[Expression, ...] | None:
@@ -354,4 +357,5 @@ def _render_parameter(parameter: Parameter) -> str:
     shape = "" if parameter.single else render_shape(type)
     text = f"{parameter.direction.value} {element} {parameter.name}{shape}"
     text = f"{text} {render_distribution(type.distribution)}".rstrip()
+    text += " interior" if parameter.interior else ""
     return text + (f" = {render_expression(parameter.default)}" if parameter.default is not None else "")

@@ -125,6 +125,14 @@ static inline int64_t coven_coordinate(uint32_t axis)
     return extent > 0 ? place % extent : 0;
 }
 
+/* The first index of the partition's block where an axis of `extent` elements is cut along an axis of the grid;
+ * the blocks before it are larger by one than those that follow, where not all can be equal. */
+static inline int64_t coven_first(uint32_t axis, int64_t extent)
+{
+    int64_t place = coven_coordinate(axis), parts = coven_grid(axis), more = extent % (parts > 0 ? parts : 1);
+    return parts > 0 ? place * (extent / parts) + (place < more ? place : more) : 0;
+}
+
 static inline int coven_code_of(int64_t ticket)
 {
     return ticket < 0 ? (int)ticket : COVEN_FINE;

@@ -15,6 +15,7 @@ from ._requests import (
     Request as Request,
     enter_call as enter_call,
     leave_call as leave_call,
+    partition_block as partition_block,
     partition_coordinates as partition_coordinates,
     partition_count as partition_count,
     partition_grid as partition_grid,

@@ -219,6 +219,33 @@ def partition_coordinates() -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
+def partition_block(extent: int, axis: int = 0) -> range:
+    """Give the indices that the partition has of an axis which is cut into blocks.
+
+    Parameters
+    ----------
+    extent : int
+        How many elements the whole array has along its axis.
+    axis : int, optional
+        The axis of the partitions' grid along which it is cut.
+
+    Returns
+    -------
+    range
+        Without the halo.
+
+    Examples
+    --------
+    >>> @pse.module("ramp(in i64 n, out f64 x[m] @ block(0))")
+    ... def ramp(n, x):
+    ...     x[:] = partition.block(n)
+    """
+    place, parts = partition_coordinates()[axis], partition_grid()[axis]
+    least, more = divmod(extent, parts)
+    first = place * least + min(place, more)
+    return range(first, first + least + (place < more))
+
+
 def type_code(dtype: np.dtype[Any]) -> int:
     """Give the engine's number of an element type; raises TypeError if it has none."""
     code = TYPE_CODES.get(dtype.str[1:]) if dtype.isnative else None

@@ -80,3 +80,52 @@ def test_a_partition_knows_where_it_is(folder, grid, how):
         np.testing.assert_array_equal(
             told["c"].reshape(6, 8)[index], [10 * index + 1, index, *rows, *columns]
         )
+
+
+BLOCKS = """coven 1
+import "b.py" { rows, tell }
+import "b.c" { cells }
+partition P = 6 as grid(3, 2)
+program blocks {
+  PARALLEL over P {
+    rows(7, 11) -> i64[7, 11] x @ block(0, 1)
+    cells(7, 11) -> i64[7, 11] y @ block(0, 1)
+  }
+  gather(x) -> xs
+  gather(y) -> ys
+  tell(xs, ys)
+}
+"""
+PYTHON_BLOCKS = """
+import numpy as np
+from pse import partition
+told = []
+
+#@ coven module rows(in i64 M, in i64 N, out i64 x[m, n])
+def rows(M, N):
+    return 100 * np.array(partition.block(M))[:, None] + np.array(partition.block(N, axis=1))
+#@ coven module tell(in i64 x[m, n], in i64 y[m, n])
+def tell(x, y):
+    told[:] = x.copy(), y.copy()
+"""
+C_BLOCKS = """
+#include <coven.h>
+//@ coven module cells(in i64 M, in i64 N, out i64 x[m, n])
+int cells(int64_t M, int64_t N, int64_t *x, int64_t m, int64_t n)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            x[i * n + j] = 100 * (coven_first(0, M) + i) + coven_first(1, N) + j;
+    return 0;
+}
+"""
+
+
+def test_a_partition_knows_which_indices_it_has(tmp_path):
+    """Also where blocks cannot be equal, and where processors have several of them."""
+    (tmp_path / "b.py").write_text(PYTHON_BLOCKS)
+    (tmp_path / "b.c").write_text(C_BLOCKS)
+    run(make_job(compile_program(BLOCKS, tmp_path / "p.coven"), processors=2))
+    expected = 100 * np.arange(7)[:, None] + np.arange(11)
+    for found in import_python(str(tmp_path / "b.py"), "b.py").told:
+        np.testing.assert_array_equal(found, expected)
