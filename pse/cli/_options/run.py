@@ -15,7 +15,7 @@ import click
 
 from pse._abi.environment import TOOLS_VARIABLE
 from pse.cli.completion import directories, files, options, parameters, words
-from pse.runtime.request import Request, parse_defines
+from pse.runtime.request import Request, parse_defines, recorded_changes
 
 if TYPE_CHECKING:
     from pse.toolstack import Coopwait
@@ -105,6 +105,12 @@ _RUN = (
         metavar="NAME",
         help="Let `pse ctl NAME` and `pse watch NAME` pause, change and look into the run while it goes on.",
     ),
+    click.option(
+        "--changes",
+        metavar="DIR",
+        shell_complete=directories,
+        help="Change live parameters as `pse ctl` did in the run whose trace is in DIR, at the same pauses.",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print what modules print and errors, nothing else."),
 )
 
@@ -146,13 +152,20 @@ def _with(function: Callable[..., Any], *options: Decorator) -> Callable[..., An
 
 
 def make_request(
-    program: str, *, defines: tuple[str, ...], sanitize: str | None = None, **given: Any
+    program: str,
+    *,
+    defines: tuple[str, ...],
+    sanitize: str | None = None,
+    changes: str | None = None,
+    **given: Any,
 ) -> Request:
     """Put together what the command line says."""
     if sanitize is not None:
         from pse.modules.build import parse_sanitizers
 
         given["sanitize"] = parse_sanitizers(sanitize)
+    if changes is not None:
+        given["changes"] = recorded_changes(changes)
     return Request(program, parse_defines(defines), **given)
 
 

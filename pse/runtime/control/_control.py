@@ -26,14 +26,12 @@ from pse.runtime.checkpoint._values import cells_of, live_at, writes
 from pse.runtime.control import _frames as frames
 from pse.runtime.control._hub import Answer, Controlled, Hub
 from pse.runtime.distribution._strided_copies import extents
+from pse.runtime.pause._changes import LiveValues
 from pse.runtime.pause._checkpoint import place_text
 from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._projection import Incarnation
 from pse.runtime.plan._shapes import Shapes
 from pse.runtime.plan._slots import live_slot
-from pse.text import value_text
-from pse.trace import Recorder
-from pse.trace.format import EventType, TextKind
 
 if TYPE_CHECKING:
     from pse.runtime.pause._checkpoint import Checkpoints
@@ -55,6 +53,8 @@ class Control:
     Parameters
     ----------
     about : Controlled
+    live : LiveValues
+        Of this rank.
 
     Attributes
     ----------
@@ -62,15 +62,13 @@ class Control:
         The pause at which all meet next.
     """
 
-    def __init__(self, about: Controlled) -> None:
+    def __init__(self, about: Controlled, live: LiveValues) -> None:
         self.due = 1
-        self._about, self._pace = about, _Pace()
+        self._about, self._live, self._pace = about, live, _Pace()
         self._hub: Hub | None = None
-        self._marks = 0
 
-    def begin(self, now: Incarnation, peers: MpiPeers, recorder: Recorder | None, *, resumed: bool) -> None:
+    def begin(self, now: Incarnation, peers: MpiPeers, *, resumed: bool) -> None:
         """Let users find the run; where it is resumed, its slots have what they had."""
-        self._recorder = recorder
         self._peers = MpiPeers(peers.comm, peers.board, peers.transport, _LONGEST)
         self.due = now.sequencer.rounds + 1
         if peers.comm.Get_rank() == 0:
@@ -97,7 +95,7 @@ class Control:
         hub, stops = self._hub, meeting.checkpoints
         if hub is None:
             return b"", None
-        hub.pause, hub.place = meeting.number, meeting.place
+        hub.pause, hub.place, hub.values = meeting.number, meeting.place, live_now(meeting.now)
         self._peers.wait(lambda: hub.has_order or not hub.held or (stops is not None and stops.stopping))
         if not hub.has_order:
             hub.held = False
@@ -136,8 +134,7 @@ class Control:
                 if self._hub:
                     self._hub.held = True
             case "set":
-                meeting.set(order["values"])
-                self._mark(order["values"])
+                self._live.change(meeting.now, order["values"])
                 if self._hub:
                     self._hub.values |= live_now(meeting.now)
             case "checkpoint":
@@ -155,14 +152,6 @@ class Control:
         if self._hub:
             self._hub.spent(time.monotonic() - began)
         return answer
-
-    def _mark(self, values: Mapping[str, int | float]) -> None:
-        """Put a change into the trace."""
-        if self._recorder:
-            self._marks += 1
-            words = ", ".join(f"{name} = {value_text(value)}" for name, value in values.items())
-            self._recorder.text(TextKind.MARKER, self._marks, words)
-            self._recorder.record(EventType.MARKER, a=self._marks)
 
     def end_of_pauses(self) -> None:
         """There are no more pauses on this rank, and so on none."""
@@ -219,11 +208,6 @@ class _Meeting:
     def place(self) -> str:
         """Where the program is, for people."""
         return place_text(self.now.job, self.now.projection, self.now.sequencer)
-
-    def set(self, values: Mapping[str, int | float]) -> None:
-        """Give live parameters new values."""
-        for name, value in values.items():
-            self.now.sequencer.put(self.now.projection.slots[live_slot(name), None], value)
 
     def save(self) -> None:
         """Write a checkpoint."""

@@ -18,13 +18,12 @@ from concurrent.futures import Future
 from typing import Any
 
 from pse.errors import PseError, RunError, UsageError
-from pse.language import bind_parameters
-from pse.language.check import PROCS, ResolvedProgram
-from pse.language.diagnostics import has_errors
+from pse.language.check import ResolvedProgram
 from pse.language.types import Element, Value, render_type
 from pse.records import dataclass
 from pse.runtime.control import _wire as wire
 from pse.runtime.control._address import address, listen
+from pse.runtime.request._changes import new_values
 from pse.text import did_you_mean, exception_text
 
 Answer = tuple[dict[str, Any], bytes]
@@ -226,14 +225,6 @@ class Hub:
         """Read new values of live parameters, as `-D` does."""
         if not isinstance(asked, dict) or not asked:
             raise UsageError("no parameter is given", help="for example:  dt=5e-4")
-        for name in asked:
-            if name not in self.values:
-                live = f"these are live: {', '.join(self.values)}" if self.values else None
-                help = live or "declare it so:  param f64 dt = 1e-3 live"
-                raise UsageError(f"{name} is no live parameter of {self.about.program.path}", help=help)
-        values = {**self.about.parameters, **self.values, **{name: str(v) for name, v in asked.items()}}
-        bound = bind_parameters(self.about.program, values, self.about.processors)
-        if has_errors(bound.diagnostics):
-            wrong = bound.diagnostics[0]
-            raise UsageError(wrong.message, help=wrong.help)
-        return {name: bound.environment[name] for name in asked if name != PROCS}
+        values = {**self.about.parameters, **self.values}
+        texts = {name: str(value) for name, value in asked.items()}
+        return new_values(self.about.program, values, texts, self.about.processors)

@@ -40,6 +40,7 @@ from pse.trace.format import EventType, Phase
 
 if TYPE_CHECKING:
     from pse.runtime.control._control import Control
+    from pse.runtime.pause._changes import LiveValues
     from pse.runtime.pause._checkpoint import Checkpoints
     from pse.runtime.pause._migration import Rebalancing
 
@@ -84,6 +85,7 @@ def execute_plan(
     culprit: int = 0,
     checkpoints: Checkpoints | None = None,
     control: Control | None = None,
+    live: LiveValues | None = None,
     output: OutputPipe | None = None,
 ) -> Outcome:
     """Run this rank's part of a program.
@@ -106,6 +108,8 @@ def execute_plan(
         Where to write checkpoints, and from which one to go on.
     control : Control, optional
         Who has the run pause, go on, and tell what it computes.
+    live : LiveValues, optional
+        Changes of live parameters that are known before, or may come by `control`.
     output : OutputPipe, optional
         Puts a prefix before every line that modules write.
 
@@ -137,7 +141,7 @@ def execute_plan(
     transport = Transport(comm, begin.sequencer)
     peers = MpiPeers(comm, board, transport)
     moving = _rebalancing(rank, job, peers, again) if job.balance else None
-    loop = _RankLoop(begin, peers, arena, checkpoints, control, moving, recorder, bool(communicators))
+    loop = _RankLoop(begin, peers, arena, checkpoints, control, live, moving, recorder, bool(communicators))
     board.set_state(rank, RankState.RUNNING)
     if recorder:
         _record_ready(comm, job, recorder)
@@ -204,21 +208,24 @@ class _RankLoop:
         arena: Arena | None,
         checkpoints: Checkpoints | None,
         control: Control | None,
+        live: LiveValues | None,
         moving: Rebalancing | None,
         recorder: Recorder | None,
         has_communicators: bool,
     ) -> None:
         self.peers, self.transport, self.arena = peers, peers.transport, arena
-        self.checkpoints, self.control, self.moving = checkpoints, control, moving
+        self.checkpoints, self.control, self.live, self.moving = checkpoints, control, live, moving
         self.figures: dict[str, float] = {}
         self.backoff = Backoff()
         self._has_communicators = has_communicators
         self._adopt(begin)
         if checkpoints:
             checkpoints.begin(self.projection, self.sequencer, self.figures)
+        if live:
+            live.begin(self.sequencer.rounds, recorder)
         if control:
             resumed = checkpoints is not None and checkpoints.resumed is not None
-            control.begin(self.incarnation, peers, recorder, resumed=resumed)
+            control.begin(self.incarnation, peers, resumed=resumed)
         self._wait_for_due()
 
     def run(self) -> None:
@@ -273,6 +280,8 @@ class _RankLoop:
 
     def _pause(self) -> None:
         """Do what all ranks do together at this point of the program."""
+        if self.live:
+            self.live.pause(self.incarnation)
         if self.control:
             self.control.pause(self.incarnation, self.checkpoints, self.figures)
         if self.checkpoints:
@@ -286,7 +295,7 @@ class _RankLoop:
         self.transport.sequencer = sequencer
 
     def _wait_for_due(self) -> None:
-        wanted = [other.due for other in (self.moving, self.control) if other]
+        wanted = [other.due for other in (self.moving, self.control, self.live) if other and other.due]
         due = min(wanted, default=0)
         if self.checkpoints:
             self.checkpoints.set_due(self.sequencer, due)

@@ -44,6 +44,7 @@ from pse.runtime.supervise._monitor_handle import MonitorHandle
 
 if TYPE_CHECKING:
     from pse.runtime.control._control import Control
+    from pse.runtime.pause._changes import LiveValues
     from pse.runtime.pause._checkpoint import Checkpoints
 
 
@@ -166,6 +167,7 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
     launched = node.launcher is not None and bool(node.launcher.sees_all)
     prefixed = prefixed_output(launched) if prepared.request.prefix else contextlib.nullcontext()
     with _progress(node, prepared) if speaks else contextlib.nullcontext(), prefixed as pipe:
+        live = _live(prepared)
         outcome = execute_plan(
             node.comm,
             job,
@@ -174,7 +176,8 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
             trace=trace,
             culprit=_faults.culprit_address(),
             checkpoints=_checkpoints(node, prepared, job),
-            control=_control(node, prepared),
+            control=_control(node, prepared, live) if live else None,
+            live=live,
             output=pipe,
         )
     _report(node, prepared, outcome, output, wall=time.monotonic_ns() - began, cpu=_cpu_time() - computed)
@@ -198,7 +201,15 @@ def _checkpoints(node: Node, prepared: Prepared, job: Job) -> Checkpoints | None
     return Checkpoints(node.comm, job, node.board, directory, description(prepared), resumed)
 
 
-def _control(node: Node, prepared: Prepared) -> Control | None:
+def _live(prepared: Prepared) -> LiveValues | None:
+    if prepared.request.control is None and not prepared.changes:
+        return None
+    from pse.runtime.pause._changes import LiveValues
+
+    return LiveValues(prepared.changes)
+
+
+def _control(node: Node, prepared: Prepared, live: LiveValues) -> Control | None:
     name = prepared.request.control
     if name is None:
         return None
@@ -210,7 +221,7 @@ def _control(node: Node, prepared: Prepared) -> Control | None:
     about = Controlled(
         name, prepared.program, environment, prepared.processors, prepared.request.checkpoint, launcher
     )
-    return Control(about)
+    return Control(about, live)
 
 
 def _placements(node: Node, prepared: Prepared) -> dict[str, owners.Owners]:

@@ -1,3 +1,4 @@
+from ._changes import recorded_changes as recorded_changes
 from ._prepared import Request as Request
 from ._rank_arguments import rank_arguments as rank_arguments, read_rank_arguments as read_rank_arguments
 from ._request import parse_defines as parse_defines, prepare as prepare

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import TextIO
 
@@ -15,6 +16,7 @@ from pse.program import Placement, Walk, number_statements
 from pse.records import dataclass
 from pse.runtime.checkpoint._manifest import Manifest
 from pse.runtime.plan._edges import inflight_loops, number_edges
+from pse.runtime.request._changes import Changes
 from pse.runtime.request._options import Options
 from pse.runtime.supervise._processes import name_rank
 
@@ -41,6 +43,8 @@ class Request:
         Directory for checkpoints.
     control : str or None
         The name by which the run is controlled from outside while it goes on (`pse.runtime.control`).
+    changes : tuple of str
+        Changes of live parameters, each at its pause: ``41:rate=0.5``.
     every : str or None
         How often checkpoints are written: ``10`` (rounds), or ``30s``.
     resume : bool
@@ -89,6 +93,7 @@ class Request:
     sanitize: tuple[str, ...] = ()
     gdb: str | None = None
     control: str | None = None
+    changes: tuple[str, ...] = ()
 
     @property
     def build(self) -> BuildMode:
@@ -111,7 +116,8 @@ class Prepared:
     """A checked program with everything that a run of it needs to know.
 
     `file` is the program's, with the checker's warnings; `remarks` are lines about what was asked for;
-    `resumed` is the checkpoint that the run resumes from, its files not yet verified.
+    `resumed` is the checkpoint that the run resumes from, its files not yet verified; `changes` are values
+    that live parameters get, by the number of the pause.
     """
 
     request: Request
@@ -123,6 +129,7 @@ class Prepared:
     file: ProgramFile
     remarks: str
     resumed: Manifest | None = None
+    changes: Changes = field(default_factory=dict)
 
     def print_warnings(self, stream: TextIO) -> None:
         """Print the checker's warnings in a line each, and remarks on what was asked for, unless quiet."""
@@ -132,9 +139,9 @@ class Prepared:
 
     @property
     def pauses(self) -> bool:
-        """Whether ranks pause together at loops: for checkpoints, to move partitions, or to be controlled."""
+        """Whether ranks pause at loops: for checkpoints, to move partitions, to be controlled or changed."""
         asked = self.request.checkpoint is not None or self.request.control is not None
-        return asked or self.options.balance > 0
+        return asked or self.options.balance > 0 or bool(self.changes)
 
     @property
     def ranks(self) -> int:

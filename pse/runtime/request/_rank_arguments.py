@@ -11,7 +11,8 @@ from pse.runtime.request._prepared import Request
 from pse.runtime.request._request import parse_defines
 
 _FLAGS = ("quiet", "debug", "prefix", "serial")
-_VALUES = ("trace", "every", "gdb", "control", "sanitize")
+_LISTS = ("sanitize", "changes")
+_VALUES = ("trace", "every", "gdb", "control", *_LISTS)
 _WAITING = {"--coopwait": True, "--no-coopwait": False}
 
 
@@ -42,7 +43,7 @@ def rank_arguments(request: Request) -> list[str]:
         line += ["-o", option]
     for name in _VALUES:
         given = getattr(request, name)
-        line += [f"--{name}", ",".join(given) if name == "sanitize" else given] if given else []
+        line += [f"--{name}", ",".join(given) if name in _LISTS else given] if given else []
     line += [word for word, waits in _WAITING.items() if waits is request.coopwait]
     line += [f"--{name}" for name in _FLAGS if getattr(request, name)]
     if request.resume:
@@ -88,7 +89,7 @@ def read_rank_arguments(words: Sequence[str], environment: Mapping[str, str] = o
             given["coopwait"] = _WAITING[word]
         elif word == "-p":
             given["processors"] = int(next(reading))
-        elif name == "sanitize":
+        elif name in _LISTS:
             given[name] = tuple(next(reading).split(","))
         else:
             given[name] = True if name in _FLAGS else next(reading)

@@ -18,6 +18,7 @@ from pse.modules import Finder
 from pse.program import Placement, place_threads
 from pse.runtime.checkpoint._files import make_directory
 from pse.runtime.distribution._partition_placement import is_users, partition_counts
+from pse.runtime.request._changes import checked_changes
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._resume import check_pending, check_processors, continued, remarks, room_for
@@ -122,7 +123,8 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     said = remarks(request, kept, program) if kept else room_for(request, program)
     processors = 1 if placement.serial else processors
     placement = _fold(program, placement, options, partition_counts(program, environment), processors)
-    return Prepared(request, program, placement, processors, environment, options, file, said, kept)
+    changes = checked_changes(program, environment, request.changes, processors)
+    return Prepared(request, program, placement, processors, environment, options, file, said, kept, changes)
 
 
 def build(prepared: Prepared) -> None:

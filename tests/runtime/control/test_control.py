@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from pse_testing.jobs import PROGRAMS, TWO_NODES, Job, beside_python
 
+import pse.trace
 from pse.errors import UsageError
 from pse.runtime.control import Frame, RunControl, frame_text, running
 from pse.runtime.control._address import address
 from pse.runtime.control._client import RunEnded
 from pse.runtime.control._frames import block_of, block_sums, packed, put_together
+from pse.runtime.request import Request, prepare, recorded_changes
+from pse.trace import EventType, TextKind
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -169,6 +172,48 @@ def test_a_change_is_in_the_checkpoint_and_a_stopped_run_goes_on_with_it(tmp_pat
     assert np.array_equal(np.load(directory / "end.npy"), START + (at - 1) * DT + (ROUNDS - at + 1) * 0.25)
 
 
+def test_a_change_is_in_the_trace_and_a_run_that_repeats_it_computes_the_same_bits(tmp_path):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, "-p", "2", "--trace", "steered", "--checkpoint", "kept")
+    with run:
+        first = run.pause()["pause"]
+        run.set({"dt": 0.1})
+        run.step(7)
+        run.checkpoint()
+        second = run.step(2)["pause"]
+        run.set({"dt": 0.3})
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+    resumed = Job([beside_python("pse"), "resume", "kept", "--trace", "rest"], directory=directory)
+    ended(resumed)
+    truth = (directory / "end.npy").read_bytes()
+    trace = pse.trace.open(directory / "steered")
+    assert len(trace.ranks) > 1
+    for rank in trace.ranks:
+        marks = trace.select(rank, EventType.MARKER)
+        texts = [trace.texts(rank)[TextKind.MARKER, int(number)] for number in marks["a"]]
+        assert [*zip(marks["b"], texts, strict=True)] == [(first, "dt = 0.1"), (second, "dt = 0.3")]
+    (directory / "end.npy").unlink()
+    command = [beside_python("pse"), "run", "controlled.coven", "-D", f"rounds={ROUNDS}"]
+    again = Job([*command, "-p", "1", "--changes", "steered", "--trace", "again"], directory=directory)
+    ended(again)
+    assert (directory / "end.npy").read_bytes() == truth
+    assert recorded_changes(directory / "again") == recorded_changes(directory / "steered")
+    for asked, words in (("rest", "no live parameter was changed in that run"), ("kept", "is not a trace")):
+        refused = Job([*command, "--changes", asked], directory=directory)
+        ended(refused, 2)
+        assert words in refused.err
+
+
+def test_changes_that_a_program_cannot_take_are_refused_before_it_runs(tmp_path):
+    for change, words in (
+        ("3:N=4", "N is no live parameter of"),
+        ("3:dt=-1.0", "does not satisfy its `where`"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            prepare(Request(str(PROGRAMS / "controlled.coven"), {}, changes=("2:dt=1.0", change)))
+
+
 @pytest.mark.parametrize("held", [False, True])
 def test_a_run_without_checkpoints_stops_whether_it_is_held_or_not(tmp_path, held):
     job, run = started(work(tmp_path / "work"), rounds=1_000_000)
@@ -205,7 +250,7 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
     directory = work(tmp_path / "work")
     job, run = started(directory, rounds=1_000_000)
 
-    def pse(*words, code=0):
+    def pse_says(*words, code=0):
         done = subprocess.run(
             [beside_python("pse"), *words], cwd=directory, capture_output=True, text=True, check=False
         )
@@ -213,19 +258,19 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
         return done.stdout + done.stderr
 
     with run:
-        assert pse("ctl") == "it\n"
-        assert "it: controlled.coven on 1 processor, held at controlled.coven:12:3, k = " in pse(
+        assert pse_says("ctl") == "it\n"
+        assert "it: controlled.coven on 1 processor, held at controlled.coven:12:3, k = " in pse_says(
             "ctl", "it", "pause"
         )
-        assert "live: dt = 0.125\n" in pse("ctl", "it", "set", "dt=0.125")
-        assert "expected a number of pauses" in pse("ctl", "it", "step", "-", code=2)
-        assert "can't do `jump`" in pse("ctl", "it", "jump", code=2)
-        drawn = pse("watch", "it", "u", "-n", "1", "-o", "u.npz").splitlines()
+        assert "live: dt = 0.125\n" in pse_says("ctl", "it", "set", "dt=0.125")
+        assert "expected a number of pauses" in pse_says("ctl", "it", "step", "-", code=2)
+        assert "can't do `jump`" in pse_says("ctl", "it", "jump", code=2)
+        drawn = pse_says("watch", "it", "u", "-n", "1", "-o", "u.npz").splitlines()
         assert drawn[0].startswith("u at controlled.coven:12:3, k = ")
         assert len(drawn) == 1 + N // 2
         assert np.load(directory / "u.npz")["values"].shape == (1, N, N)
-        assert "running" in pse("ctl", "it", "resume")
-        assert pse("ctl", "it", "stop") == "it: stopping\n"
+        assert "running" in pse_says("ctl", "it", "resume")
+        assert pse_says("ctl", "it", "stop") == "it: stopping\n"
     ended(job, 128 + signal.SIGTERM)
 
 
