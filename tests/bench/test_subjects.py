@@ -173,7 +173,10 @@ SMALL = {
     ),
 }
 # Seconds each, of programs that other tests run: the longest ones every night.
-LONGEST = ("synthetic", "fft3", "oversubscribe", "recording", "planted", "advise", "programs")
+LONGEST = (
+    *("synthetic", "fft3", "oversubscribe", "recording", "planted", "advise", "programs"),
+    *("coopwait", "tracing", "bcs"),
+)
 TESTS = str(Path(__file__).parents[1])
 KEYS = {
     "name": str,
