@@ -1,4 +1,4 @@
-"""Make the pictures of docs/gallery.md: run its commands and keep the files that the page shows.
+"""Make the pictures of two pages, the gallery and flow and heat: run their commands and keep what they show.
 
 A hook of mkdocs: `mkdocs.yml` names it.  Commands run in a temporary directory in which `programs` of the
 repository lies.
@@ -17,6 +17,7 @@ from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File, Files
 
 SECONDS = 300
+PAGES = ("gallery.md", "flow.md")
 
 
 def run(command: str, directory: Path) -> None:
@@ -55,8 +56,9 @@ def make(page: str, programs: Path) -> dict[str, bytes]:
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pictures."""
-    page = files.get_file_from_path("gallery.md")
-    assert page is not None
     programs = Path(config.config_file_path).with_name("programs")
-    for name, content in make(page.content_string, programs).items():
-        files.append(File.generated(config, f"gallery/{name}", content=content))
+    for name in PAGES:
+        page = files.get_file_from_path(name)
+        assert page is not None
+        for picture, content in make(page.content_string, programs).items():
+            files.append(File.generated(config, f"gallery/{picture}", content=content))
