@@ -7,9 +7,10 @@ from itertools import islice
 
 import click
 
+from pse.cli._options.watch import check_output, write_frames
 from pse.cli.completion import files
 from pse.cli.ctl import runs
-from pse.runtime.control import Frame, RunControl, frame_text, save_frames
+from pse.runtime.control import Frame, RunControl, frame_text
 
 _WIDEST = 120
 
@@ -19,7 +20,10 @@ _WIDEST = 120
 @click.argument("tag", metavar="TAG")
 @click.option("-n", "--frames", metavar="N", type=click.IntRange(min=1), help="End after N frames.")
 @click.option(
-    "-o", "output", metavar="FILE", shell_complete=files, help="Keep the frames in FILE (.npz), too."
+    *("-o", "output"),
+    metavar="FILE",
+    shell_complete=files,
+    help="Keep the frames, too, in FILE: .npz, .gif, .mp4, or a directory with a / at its end for PNG.",
 )
 def command(run: str, tag: str, frames: int | None, output: str | None) -> None:
     """Show the tag TAG of a program that runs, as it changes: a number, a line or an image.
@@ -29,6 +33,8 @@ def command(run: str, tag: str, frames: int | None, output: str | None) -> None:
     """
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     kept: list[Frame] = []
+    if output:
+        check_output(output)
     try:
         with RunControl(run) as control:
             for frame in islice(control.frames(tag), frames):
@@ -36,4 +42,4 @@ def command(run: str, tag: str, frames: int | None, output: str | None) -> None:
                 kept += [frame] if output else []
     finally:  # Ctrl-C ends the watch, not what was kept.
         if output and kept:
-            save_frames(kept, output)
+            write_frames(kept, output)

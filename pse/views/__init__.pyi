@@ -9,6 +9,7 @@ from ._registry import (
     draw_slices as draw_slices,
     find_view as find_view,
 )
+from .charts._animation import check_animation as check_animation, save_animation as save_animation
 from .core._colours import (
     Style as Style,
     module_colours as module_colours,

@@ -176,10 +176,13 @@ def cool(u, rate):
 """
 
 
+SLOWLY = {"program": "slow.coven", "processors": 1}
+
+
 def test_a_run_that_goes_on_is_held_changed_and_watched(desk, page):
     (desk.folder / "slow.coven").write_text(SLOW)
     (desk.folder / "slow.py").write_text(COOL)
-    run = desk.api("/runs", "POST", {"program": "slow.coven", "processors": 1}, 201)["run"]["id"]
+    run = desk.api("/runs", "POST", {**SLOWLY, "checkpoint": True}, 201)["run"]["id"]
     page.until(lambda e: e["type"] == "overview" and e["run"] == run and e["overview"]["sites"][0]["calls"])
     held = desk.api(f"/runs/{run}/control", "POST", {"action": "pause"})["status"]
     assert held["state"] == "held"
@@ -204,6 +207,8 @@ def test_a_run_that_goes_on_is_held_changed_and_watched(desk, page):
         answer = desk.ask(f"/api/runs/{run}/control", "POST", asked)
         assert answer.status in (400, 422)
         assert words in answer.json["error"]["message"]
+    kept = desk.api(f"/runs/{run}/control", "POST", {"action": "checkpoint"})["status"]["checkpoint"]
+    assert json.loads((desk.folder / kept / "checkpoint.json").read_text())["rounds"] == held["pause"] + 3
     assert desk.api(f"/runs/{run}/control", "POST", {"action": "resume"})["status"]["state"] == "running"
     page.until(lambda e: e["type"] == "frame" and e["pause"] > held["pause"] + 3)
     desk.api(f"/runs/{run}/stop", "POST", {})

@@ -9,15 +9,18 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from pse._abi.environment import TOOLS_VARIABLE
 from pse.cli.completion import directories, files, options, parameters, words
+from pse.errors import UsageError
 from pse.runtime.request import Request, parse_defines, recorded_changes
 
 if TYPE_CHECKING:
+    from pse.runtime.launch import Hosts
     from pse.toolstack import Coopwait
 
 OFF = "off"
@@ -131,6 +134,12 @@ _LAUNCH = (
         shell_complete=files,
         help="A file that names the machines, one on each line.",
     ),
+    click.option(
+        "--watch",
+        metavar="TAG=FILE",
+        multiple=True,
+        help="Record the tag while the program runs: heat.gif, heat.mp4, frames/ (PNG) or heat.npz.",
+    ),
     click.option("-n", "-np", "--np", hidden=True, expose_value=False, callback=_refuse_ranks),
 )
 
@@ -169,16 +178,44 @@ def make_request(
     return Request(program, parse_defines(defines), **given)
 
 
-def launch(program: str, *, hosts: str | None, hostfile: str | None, **given: Any) -> NoReturn:
+def launch(
+    program: str, *, hosts: str | None, hostfile: str | None, watch: tuple[str, ...] = (), **given: Any
+) -> NoReturn:
     """Start the ranks that the command line asks for, and leave with their exit code."""
-    from pse.runtime.launch import Hosts, launch_job
+    from pse.runtime.launch import Hosts
 
     request, where = make_request(program, **given), Hosts.chosen(hosts, hostfile, os.environ)
+    sys.exit(_launch_watched(request, where, watch) if watch else _launch(request, where))
+
+
+def _launch(request: Request, where: "Hosts") -> int:
+    from pse.runtime.launch import launch_job
+
     if (tools := _tools(request)) is not None:
         from pse.toolstack import preload_tools
 
         preload_tools(tools, request.trace)
-    sys.exit(launch_job(request, where, lambda: coopwait(request)))
+    return launch_job(request, where, lambda: coopwait(request))
+
+
+def _launch_watched(request: Request, where: "Hosts", asked: tuple[str, ...]) -> int:
+    """Run it, and record tags meanwhile."""
+    from pse.cli._options.watch import name_of_run, parse_watches, write_recordings
+    from pse.runtime.control import Recording
+
+    if request.serial:
+        raise UsageError("--watch and --serial exclude each other", help="give only one of the two")
+    watches = parse_watches(asked)
+    request = replace(request, control=name_of_run(request.control), watch=tuple(watches))
+    recordings = [Recording(str(request.control), tag) for tag in watches]
+    try:
+        code = _launch(request, where)
+    except BaseException:
+        for recording in recordings:
+            recording.finish()
+        raise
+    write_recordings(recordings, tuple(watches.values()), quiet=request.quiet)
+    return code
 
 
 def restart_with_preloads(request: Request) -> None:

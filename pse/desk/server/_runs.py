@@ -54,6 +54,7 @@ class Record:
     started: str
     revision: str
     control: str
+    checkpoint: bool = False
     version: str = __version__
     state: str = "preparing"
     seconds: float = 0.0
@@ -177,6 +178,12 @@ def _report_json(text: str) -> dict[str, Any]:
     return {**json.loads(text), "text": format_report(Report.from_json(text))}
 
 
+def _how(record: Record, folder: Path) -> dict[str, Any]:
+    """Give what a request has beside what every run has."""
+    checkpoint = {"checkpoint": str(folder / "checkpoint")} if record.checkpoint else {}
+    return {"control": record.control, "serial": record.serial, **checkpoint}
+
+
 class Runs:
     """All runs of a directory.
 
@@ -215,7 +222,7 @@ class Runs:
                 [f"{name}={value}" for name, value in record.options.items()],
                 trace,
                 cluster=record.cluster,
-                debugging={"control": record.control} | ({"serial": True} if record.serial else {}),
+                debugging=_how(record, folder),
             )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
@@ -240,6 +247,7 @@ class Runs:
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             revision=revision(Path(program).read_bytes()),
             control=f"{id[:36]}.{os.getpid()}",
+            checkpoint=bool(asked.get("checkpoint")),
         )
 
     def _new_id(self, program: str) -> str:

@@ -19,12 +19,13 @@ from typing import Any
 
 from pse.errors import PseError, RunError, UsageError
 from pse.language.check import ResolvedProgram
-from pse.language.types import Element, Value, render_type
+from pse.language.types import Value
 from pse.records import dataclass
 from pse.runtime.control import _wire as wire
 from pse.runtime.control._address import address, listen
 from pse.runtime.request._changes import new_values
-from pse.text import did_you_mean, exception_text
+from pse.runtime.request._watchable import require_watchable, watchable_tags
+from pse.text import exception_text
 
 Answer = tuple[dict[str, Any], bytes]
 
@@ -62,13 +63,7 @@ class Controlled:
     @property
     def watchable(self) -> dict[str, str]:
         """The tags that can be watched, and their types."""
-        kinds = {name: tag for name, tag in self.program.tags.items() if is_number(tag.type.element)}
-        return {name: render_type(tag.type) for name, tag in kinds.items() if not tag.loop_counter}
-
-
-def is_number(element: object) -> bool:
-    """Whether what has elements of this type can be shown as a picture or a curve."""
-    return isinstance(element, Element) and element not in (Element.STRING, Element.OBJECT, Element.COMM)
+        return watchable_tags(self.program)
 
 
 class Hub:
@@ -176,7 +171,7 @@ class Hub:
             case "set":
                 order = {"do": "set", "values": self._checked(order.get("values"))}
             case "read":
-                self._require_tag(order.get("tag"))
+                require_watchable(self.about.program, order.get("tag"))
                 time.sleep(max(0.0, self._free_at - time.monotonic()))
             case "pause" | "resume" | "step" | "checkpoint":
                 pass
@@ -214,12 +209,6 @@ class Hub:
             os.kill(self.about.launcher, signal.SIGTERM)
         else:
             self._order({"do": "stop"})
-
-    def _require_tag(self, tag: object) -> None:
-        known = self.about.watchable
-        if tag not in known:
-            help = did_you_mean(str(tag), known) or f"these can be watched: {', '.join(known)}"
-            raise UsageError(f"{self.about.program.path} has no tag {tag} of numbers", help=help)
 
     def _checked(self, asked: object) -> dict[str, Value]:
         """Read new values of live parameters, as `-D` does."""

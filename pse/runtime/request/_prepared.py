@@ -45,6 +45,8 @@ class Request:
         The name by which the run is controlled from outside while it goes on (`pse.runtime.control`).
     changes : tuple of str
         Changes of live parameters, each at its pause: ``41:rate=0.5``.
+    watch : tuple of str
+        The tags that the launcher will look at; ranks don't know.
     every : str or None
         How often checkpoints are written: ``10`` (rounds), or ``30s``.
     resume : bool
@@ -94,6 +96,7 @@ class Request:
     gdb: str | None = None
     control: str | None = None
     changes: tuple[str, ...] = ()
+    watch: tuple[str, ...] = ()
 
     @property
     def build(self) -> BuildMode:

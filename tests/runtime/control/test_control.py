@@ -9,9 +9,11 @@ import time
 
 import numpy as np
 import pytest
+from PIL import Image
 from pse_testing.jobs import PROGRAMS, TWO_NODES, Job, beside_python
 
 import pse.trace
+from pse.cli import main
 from pse.errors import UsageError
 from pse.runtime.control import Frame, RunControl, frame_text, running
 from pse.runtime.control._address import address
@@ -272,6 +274,41 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
         assert "running" in pse_says("ctl", "it", "resume")
         assert pse_says("ctl", "it", "stop") == "it: stopping\n"
     ended(job, 128 + signal.SIGTERM)
+
+
+def test_a_run_is_recorded_as_an_animation_and_as_pictures(tmp_path):
+    directory = work(tmp_path / "work")
+    command = [beside_python("pse"), "run", "controlled.coven", "-p", "2", "-D", "rounds=2000"]
+    outputs = ["--watch", "u=u.gif", "--watch", "most=most/", "--watch", "start=start.npz"]
+    job = Job([*command, *outputs], directory=directory)
+    ended(job)
+    with Image.open(directory / "u.gif") as animation:
+        assert animation.n_frames >= 2
+        assert animation.size == (640, 480)
+    assert f"u: {animation.n_frames} frames in u.gif" in job.err
+    pictures = sorted(path.name for path in (directory / "most").iterdir())
+    assert pictures[:2] == ["0001.png", "0002.png"]
+    assert "warning: no frame of start in start.npz: start has no value at controlled.coven:12:3" in job.err
+    assert sorted(path.name for path in directory.iterdir() if path.name.startswith((".", "st"))) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (["--watch", "w=w.gif"], "controlled.coven has no tag w of numbers"),
+        (["--watch", "u"], "--watch u: expected TAG=FILE"),
+        (["--watch", "u=u.avi"], "u.avi"),
+        (["--watch", "u=none/u.gif"], "there is no directory none"),
+        (["--watch", "u=u.mp4"], "there is no ffmpeg on PATH to write u.mp4"),
+        (["--watch", "u=u.gif", "--serial"], "--watch and --serial exclude each other"),
+    ],
+)
+def test_a_recording_that_cannot_be_made_is_refused_before_it(tmp_path, monkeypatch, capsys, asked, words):
+    monkeypatch.chdir(work(tmp_path / "work"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", "controlled.coven", *asked])
+    assert words in capsys.readouterr().err
 
 
 def test_pieces_put_together_give_block_means_however_they_are_cut():

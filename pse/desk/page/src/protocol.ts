@@ -214,6 +214,7 @@ export interface Run {
   parameters: Record<string, string>;
   options: Record<string, string>;
   trace: boolean;
+  checkpoint: boolean;
   cluster: string | null;
   started: string;
   seconds: number;

@@ -15,6 +15,7 @@ export interface RunRequest {
   parameters: Record<string, string>;
   options: Record<string, string>;
   trace: boolean;
+  checkpoint: boolean;
   cluster: string | null;
 }
 
@@ -101,8 +102,8 @@ export const advice = (id: string) => request<Advice>("POST", `runs/${id}/advice
 /** Take a proposal into the text, and run it as the run that it is for was run. */
 export async function acceptAndRun(program: string, run: Run) {
   replaceProgram(program);
-  const { processors, parameters, options, trace, cluster } = run;
-  await start({ processors, parameters, options, trace, cluster });
+  const { processors, parameters, options, trace, checkpoint, cluster } = run;
+  await start({ processors, parameters, options, trace, checkpoint, cluster });
 }
 
 // What the server tells by itself.

@@ -59,6 +59,10 @@ function RunForm({ graph, run }: { graph: ProgramGraph | null; run?: Run }) {
         Trace
         <input name="trace" type="checkbox" defaultChecked />
       </label>
+      <label title="The run writes checkpoints from time to time, when you ask for one, and when it is stopped">
+        Checkpoints
+        <input name="checkpoint" type="checkbox" />
+      </label>
       <button className="main" disabled={busy || !graph?.name}>
         Run
       </button>
@@ -94,6 +98,7 @@ function asked(form: FormData, graph: ProgramGraph | null): RunRequest {
     parameters: Object.fromEntries(given.filter(([, value]) => value)),
     options: Object.fromEntries(options.map(([name, ...value]) => [name, value.join("=")])),
     trace: form.has("trace"),
+    checkpoint: form.has("checkpoint"),
     cluster: text("cluster") || null,
   };
 }

@@ -1,0 +1,154 @@
+"""Frames of a tag as an animation: a number as a curve, a line as a line, an array as an image.
+
+Ranges and colours are the same in all frames, so that what is higher in one of them looks so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pse.errors import UsageError
+from pse.files import draft_directory, draft_file, explained, require_directory
+from pse.text import ending_text
+from pse.views.core._mpl_defaults import mpl_defaults
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pse.runtime.control import Frame
+
+FILES = (".gif", ".mp4", "/")
+_RATE = 10
+"""Frames that are shown in a second."""
+_WIDTH, _HEIGHT, _DPI = 6.4, 4.8, 100
+
+
+def check_animation(output: str) -> None:
+    """Refuse an animation that can't be written, before any work is done.
+
+    Parameters
+    ----------
+    output : str
+        A file that ends in .gif or .mp4, or a directory for pictures, whose name ends in ``/``.
+
+    Raises
+    ------
+    UsageError
+        If its name says nothing, its place is not there, or what writes it isn't.
+
+    Examples
+    --------
+    >>> check_animation("heat.avi")
+    Traceback (most recent call last):
+        ...
+    UsageError: heat.avi doesn't end in .gif, .mp4 or /
+    """
+    if not output.endswith(FILES):
+        raise UsageError(ending_text(output, FILES), help="for example:  heat.gif, or frames/ for pictures")
+    require_directory(output.rstrip("/"))
+    if output.endswith("/") and os.path.isdir(output) and os.listdir(output):
+        raise UsageError(f"the directory {output} is not empty", help="name another one, or remove it")
+    if output.endswith(".mp4") and shutil.which("ffmpeg") is None:
+        help = f"install ffmpeg with the system's packages, or write {Path(output).stem}.gif"
+        raise UsageError(f"there is no ffmpeg on PATH to write {output}", help=help)
+    try:
+        import matplotlib as mpl
+        import PIL
+    except ImportError:
+        help = "install it with: pip install 'pse[views]'"
+        raise UsageError(f"writing {output} needs matplotlib and pillow", help=help) from None
+    assert mpl
+    assert PIL
+
+
+def save_animation(frames: Sequence[Frame], output: str) -> None:
+    """Write frames of one tag as an animation, all of it or nothing.
+
+    Parameters
+    ----------
+    frames : sequence of Frame
+        At least one; of an array with more than two axes the slice in the middle is shown.
+    output : str
+        A file that ends in .gif or .mp4, or a directory for pictures (.png), whose name ends in ``/``.
+
+    Raises
+    ------
+    UsageError
+        If it can't be written.
+
+    See Also
+    --------
+    check_animation
+    """
+    check_animation(output)
+    with mpl_defaults():
+        figure, show = _drawing(frames)
+        title = figure.axes[0].set_title("", fontsize=9, loc="left")
+
+        def draw(number: int) -> None:
+            show(number)
+            title.set_text(f"{frames[number].tag} at {frames[number].place}")
+
+        with explained(output):
+            _write(figure, draw, len(frames), output)
+
+
+def _write(figure: Figure, draw: Callable[[int], None], count: int, output: str) -> None:
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    if output.endswith("/"):
+        with draft_directory(Path(output)) as folder:
+            for number in range(count):
+                draw(number)
+                figure.savefig(folder / f"{number + 1:04}.png", dpi=_DPI)
+        return
+    writer = PillowWriter(fps=_RATE) if output.endswith(".gif") else FFMpegWriter(fps=_RATE)
+    with draft_file(output) as path:
+        made = path.with_name(path.name + Path(output).suffix)  # Both writers look at the suffix.
+        with writer.saving(figure, str(made), _DPI):
+            for number in range(count):
+                draw(number)
+                writer.grab_frame()
+        made.replace(path)
+
+
+def _slice(values: np.ndarray) -> np.ndarray:
+    while values.ndim > 2:
+        values = values[len(values) // 2]
+    return values
+
+
+def _drawing(frames: Sequence[Frame]) -> tuple[Figure, Callable[[int], None]]:
+    """Make a figure, and what shows one frame in it; axes count the cells of the program's array."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure((_WIDTH, _HEIGHT), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    values = [_slice(frame.values) for frame in frames]
+    known = np.concatenate([one[np.isfinite(one)].ravel() for one in values])
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    if values[0].ndim == 2:
+        rows, columns = frames[0].shape[-2:]
+        how: dict[str, Any] = {"vmin": low, "vmax": high, "interpolation": "nearest", "cmap": "cividis"}
+        image = axes.imshow(values[0], extent=(0, columns, rows, 0), **how)
+        figure.colorbar(image)
+        return figure, lambda number: image.set_data(values[number])
+    (line,) = axes.plot([], [], color="#0072B2")
+    room = 0.05 * (high - low) or 0.5
+    axes.set_ylim(low - room, high + room)
+    if values[0].ndim == 1:
+        places = np.arange(len(values[0])) * frames[0].block[0]
+        axes.set_xlim(0, max(1, *places))
+        return figure, lambda number: line.set_data(places, values[number])
+    pauses = [frame.pause for frame in frames]
+    axes.set_xlim(pauses[0], max(pauses[-1], pauses[0] + 1))
+    axes.set_xlabel("pause")
+    return figure, lambda number: line.set_data(pauses[: number + 1], values[: number + 1])
