@@ -1,4 +1,4 @@
-"""Make the pictures of two pages, the gallery and flow and heat: run their commands and keep what they show.
+"""Make the pictures of the gallery and of the pages of applications: run their commands, keep what they show.
 
 A hook of mkdocs: `mkdocs.yml` names it.  Commands run in a temporary directory in which `programs` of the
 repository lies.
@@ -17,7 +17,7 @@ from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File, Files
 
 SECONDS = 300
-PAGES = ("gallery.md", "flow.md")
+PAGES = ("gallery.md", "flow.md", "galaxies.md")
 
 
 def run(command: str, directory: Path) -> None:
