@@ -11,6 +11,8 @@ from pse_testing.harness import compile_program, make_job, run
 from pse.modules.load._imports import import_python
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "flow"
+SECONDS = 3000
+"""Until a run counts as hanging, longer than any test may take: those of every night compute for minutes."""
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def carry_out(tmp_path, monkeypatch):
     def run_it(program, processors, **values):
         path, name = PROGRAMS / program, f"run{next(numbers)}"
         compiled = compile_program(path.read_text(), path)
-        run(make_job(compiled, processors, values={"results": name} | values))
+        run(make_job(compiled, processors, values={"results": name} | values), timeout=SECONDS)
         return {file.stem.removeprefix(name + "-"): np.load(file) for file in tmp_path.glob(f"{name}-*.npy")}
 
     return run_it
@@ -51,12 +53,14 @@ def test_the_flow_under_a_lid_has_the_published_extrema(carry_out):
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize(
-    ("Re", "cells", "published", "tolerance"), [(100, 64, RE_100, 1.5e-4), (1000, 128, RE_1000, 4e-3)]
+    ("Re", "cells", "published", "tolerance"), [(100, 64, RE_100, 1.5e-4), (1000, 128, RE_1000, 1e-3)]
 )
 def test_the_flow_under_a_lid_has_the_published_extrema_on_fine_grids(
     carry_out, Re, cells, published, tolerance
 ):
+    """What is left is fourth order: 6e-5 at the smaller Reynolds number, and 7e-4 at the larger one."""
     _, extrapolated = extrapolated_extrema(carry_out, cells, Re=Re, until=100, steady=1e-5, divergence=1e-6)
     assert np.abs(extrapolated - published).max() < tolerance
 
