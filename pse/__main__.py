@@ -86,6 +86,7 @@ def _be_rank() -> int:
         restart_with_preloads(_parse())
     watched = launcher is not None and launcher.sees_all
     monitor = MonitorHandle() if local_rank() == 0 and not watched else None
+    depends = not watched and local_rank() not in (None, 0)
     name_aborts()
     from pse.runtime.request import read_rank_arguments
 
@@ -98,6 +99,8 @@ def _be_rank() -> int:
         from pse.toolstack import Coopwait
 
         wait_tool = Coopwait()
+    if depends:
+        MonitorHandle.start_if_first_rank_is_dead()
     from pse.runtime.rank import run_rank
 
     return run_rank(request, monitor, wait_tool)

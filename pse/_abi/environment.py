@@ -10,6 +10,7 @@ MPI_RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_RANK
 # Its place among the ranks of its node.
 LOCAL_RANK_VARIABLES = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 LOCAL_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")  # How many ranks its node has.
+NODE_RANKS_VARIABLE = "SLURM_GTIDS"  # The ranks of its node, where Slurm itself starts them.
 LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")  # What the launchers are called.
 # MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1.
 HYDRA_VARIABLES = ("HYDI_CONTROL_FD", "PMI_HOSTNAME", "I_MPI_HYDRA_UUID")

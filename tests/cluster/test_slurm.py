@@ -65,12 +65,31 @@ def test_a_rank_that_is_killed_as_it_starts_ends_the_ranks_of_all_nodes(slurm, v
     assert "was stopped by" not in job.err
 
 
+KILLED_AS_PYTHON_STARTS = """
+import os, signal
+
+if os.environ.get("SLURM_PROCID") == "{victim}":
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""A sitecustomize.py."""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("victim", [0, 1, 4])
+def test_a_rank_that_is_killed_before_anything_of_pse_runs_in_it_is_named(slurm, victim, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(KILLED_AS_PYTHON_STARTS.format(victim=victim))
+    job = Job([*SRUN, *LONG], {**slurm, "PYTHONPATH": str(tmp_path)})
+    assert job.wait() != 0
+    assert f" was killed as it started; rank {victim} was never seen alive\n" in job.err
+    assert job.err.count("\nerror: ") == 1
+
+
 def test_a_node_that_is_lost_ends_the_ranks_of_the_others(slurm):
     job = Job([*SRUN, *LONG], slurm)
     job.wait_for_words("fill:14")  # The monitors are connected before the first call.
     lost = [pid for pid, environment in job.processes().items() if environment.get("SLURM_NODEID") == "1"]
-    assert len(lost) == 3  # Two ranks and their monitor, which comes last.
-    for pid in reversed(lost):
+    assert len(lost) == 3  # Two ranks and their monitor, which goes first.
+    for pid in sorted(lost, key=lambda pid: "_node_monitor" not in job.command_line(pid)):
         job.hit(pid, signal.SIGKILL)
     assert job.wait() != 0
     assert job.seconds < 10.0

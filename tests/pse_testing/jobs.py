@@ -189,6 +189,17 @@ class Job:
             time.sleep(0.005)  # Whoever looks all the time takes a core from those that start.
         return ranks
 
+    def wait_for_monitor(self) -> int:
+        """Wait until a node's monitor has been started; gives its process number."""
+        found: list[int] = []
+
+        def started() -> bool:
+            found[:] = [pid for pid in self.processes() if b"_node_monitor" in _command_line(pid)]
+            return bool(found)
+
+        self._wait_until(started, "a node has a monitor")
+        return found[0]
+
     def wait_until_monitored(self, pid: int, *, by_node: bool = False) -> None:
         """Wait until the launcher, or the monitor of a node, holds a pidfd of a process of the job."""
 

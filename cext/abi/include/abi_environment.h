@@ -14,6 +14,7 @@
 
 /* How many ranks its node has. */
 #define PSE_LOCAL_SIZE_VARIABLES "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"
+#define PSE_NODE_RANKS "SLURM_GTIDS" /* The ranks of its node, where Slurm itself starts them. */
 #define PSE_LAUNCHERS "mpiexec", "mpirun", "prterun", "orterun" /* What the launchers are called. */
 
 /* MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1. */

@@ -65,6 +65,9 @@ END_PATIENCE = 1.0
 MPIEXEC_PATIENCE = 0.05
 """Seconds that mpiexec may take to be dead after it began to die."""
 
+NODES_PATIENCE = 2.0
+"""Seconds that monitors of other nodes get to say why mpiexec has failed."""
+
 _LOOK = 0.002
 """Seconds between two looks for ranks that have not been seen yet."""
 
@@ -269,8 +272,8 @@ class _JobRun:
                 update = time.monotonic() + self.progress.interval
             if time.monotonic() >= self.deadline:
                 self._kill()
-        if self.all_local and self.process.wait() != 0:
-            self._conclude(self.monitor.check_the_rest())
+        if self.process.wait() != 0 and not self._ending:
+            self._conclude(self._last_words())
         for output in self.outputs:
             output.drain()
 
@@ -348,6 +351,12 @@ class _JobRun:
         """Name the rank that called MPI_Abort, of which the others died."""
         ranks = [output.aborted for output in self.outputs if output.aborted is not None]
         return self.monitor.aborted(ranks[0]) if ranks else None
+
+    def _last_words(self) -> Diagnosis | None:
+        """Look at ranks once more after mpiexec has failed; monitors of other nodes may have yet to speak."""
+        if self.all_local:
+            return self.monitor.check_the_rest()
+        return self._unreached() or self.monitor.recorded_failure(NODES_PATIENCE)
 
     def _unreached(self) -> Diagnosis | None:
         """Name the machine on which mpiexec could start no rank."""

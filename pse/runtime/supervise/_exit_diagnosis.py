@@ -22,6 +22,12 @@ EXPLAINED = (0, *ExitCode)
 MANAGER_PATIENCE = 0.2
 """Seconds by which a process manager may be seen to end later than ranks that can't start without it."""
 
+START_PATIENCE = 2.5
+"""Seconds after which a rank that was never seen, though others were, counts as dead."""
+
+_NAMED = 8
+"""How many ranks one message names."""
+
 _EXIT = (
     "help: look for a module, or a library that it uses, that ends the process while Python ends (os._exit)\n"
 )
@@ -35,8 +41,8 @@ class Diagnosis:
     exit_code: int = ExitCode.FAILED
 
 
-def exit_status(process: RankProcess) -> int | None:
-    """Give the wait status of a rank that has ended, None where the kernel doesn't tell."""
+def exit_status(process: RankProcess | ProcessManager) -> int | None:
+    """Give the wait status of a process that has ended, None where the kernel doesn't tell."""
     return _faults.exit_status(process.pidfd, process.pid)
 
 
@@ -76,6 +82,15 @@ def lost_manager(pid: int | None, host: str, how: str) -> Diagnosis:
     number = "" if pid is None else f", pid {pid}"
     who = f"MPI's process manager (host {host}{number}), which started the ranks there,"
     return Diagnosis(f"error: {who} {how}\nhelp: {KILLED_HELP}\n")
+
+
+def never_seen(names: Sequence[str], host: str) -> Diagnosis:
+    """Say that a rank was killed as it started, by the names of those that nobody ever saw alive."""
+    text = f"error: a rank of host {host} was killed as it started"
+    if names:
+        verb = "was" if len(names) == 1 else "were"
+        text += f"; {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)} {verb} never seen alive"
+    return Diagnosis(f"{text}\nhelp: {KILLED_HELP}\n")
 
 
 def diagnose_exit(

@@ -91,16 +91,17 @@ class Monitor(ABC):
         for process in [] if self.complete else find_ranks(self._root, self._mark):
             self.add(process)
 
-    def add(self, process: RankProcess) -> None:
-        """Monitor a rank, whose pidfd belongs to this object from now on."""
+    def add(self, process: RankProcess, hangup: StdoutHangup | None = None) -> None:
+        """Monitor a rank, whose descriptors belong to this object from now on."""
         if process.rank in self.ranks:
-            os.close(process.pidfd)
+            for fd in (process.pidfd, *([hangup.fd] if hangup else [])):
+                os.close(fd)
             return
         self.ranks[process.rank], self.last_found = process, time.monotonic()
         self.selector.register(process.pidfd, selectors.EVENT_READ, process)
         self.holders.add(process)
         self._add_manager(_proc.parent(process.pid))
-        hangup = StdoutHangup.open(process)
+        hangup = hangup or StdoutHangup.open(process)
         if hangup:
             # A reading end is never ready to be written to: this reports nothing but the hang-up.
             self.selector.register(hangup.fd, selectors.EVENT_WRITE, hangup)

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -18,10 +19,15 @@ from dataclasses import asdict
 from pse.errors import RunError
 from pse.records import dataclass
 from pse.runtime.supervise import _processes as processes
+from pse.runtime.supervise._backoff import Backoff
 from pse.runtime.supervise._launcher_records import Launcher
+from pse.runtime.supervise._monitor_start import InheritedRanks, claim_start, is_started
 
 WATCHING = b"watching\n"
 """What a monitor says when it monitors all ranks of its node."""
+
+_FIRST_RANK_PATIENCE = 1.0
+"""Seconds after which a node without a monitor may have lost the rank that starts it."""
 
 
 @dataclass(frozen=True)
@@ -93,18 +99,37 @@ class MonitorHandle:
     """
 
     def __init__(self) -> None:
-        stderr, mpiexec = processes.open_job_stderr(), processes.hold_mpiexec() or ()
-        known = [os.getpid(), processes.own_manager(), *mpiexec]
+        manager = processes.own_manager()
+        self._start(manager, claim_start(manager))
+
+    @classmethod
+    def start_if_first_rank_is_dead(cls) -> None:
+        """See to it that this node has a monitor, before MPI is started: it waits for a rank that is dead."""
+        manager = processes.own_manager()
+        while not Backoff(shortest=1e-3).sleep_until(lambda: is_started(manager), _FIRST_RANK_PATIENCE):
+            if processes.first_rank_lives(manager):
+                return
+            claim = claim_start(manager)
+            if claim:
+                cls.__new__(cls)._start(manager, claim)
+
+    def _start(self, manager: int, claim: socket.socket | None) -> None:
+        stderr, ranks = processes.open_job_stderr(), InheritedRanks(manager)
+        known = [os.getpid(), manager, *ranks.numbers]
+        held = [claim.fileno()] if claim else []
         self._process = subprocess.Popen(
             [sys.executable, "-m", "pse.runtime.supervise._node_monitor", *map(str, known)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            pass_fds=mpiexec[1:],
+            pass_fds=[*held, *ranks.descriptors],
             start_new_session=True,
         )
-        for fd in (stderr, *mpiexec[1:]):
-            os.close(fd)
+        if claim:
+            claim.listen()
+            claim.close()
+        ranks.close()
+        os.close(stderr)
         # It outlives this process; nobody is to wait for it.
         self._process.returncode = 0
 

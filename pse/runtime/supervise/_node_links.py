@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import select
 import selectors
 import socket
+import time
 from dataclasses import dataclass
 
 from pse.runtime.supervise._monitor_handle import Meeting
@@ -88,6 +90,8 @@ class NodeLinks:
         str or None
             Why this node's ranks have to end ("" if that has been said elsewhere); None if they don't.
         """
+        if link not in self._links:
+            return None  # `failure_elsewhere` has heard it.
         data = b""
         with contextlib.suppress(OSError):
             data = link.connection.recv(_ROOM)
@@ -102,6 +106,16 @@ class NodeLinks:
         if link.text == FAILED:
             return ""
         return f"error: the monitor of host {link.host} is gone: that host failed, or somebody killed it\n"
+
+    def failure_elsewhere(self, patience: float) -> bool:
+        """Say whether ranks of another node have failed, waiting at most so many seconds for the word."""
+        deadline = time.monotonic() + patience
+        while self._links and (left := deadline - time.monotonic()) > 0:
+            ready = select.select([link.connection for link in self._links], [], [], left)[0]
+            heard = [self.heard(link) for link in [*self._links] if link.connection in ready]
+            if "" in heard:
+                return True
+        return False
 
     def say(self, word: bytes) -> None:
         """Say the last word to all."""

@@ -21,15 +21,18 @@ from pse._abi.waiting import ExitCode, RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._exit_diagnosis import (
+    START_PATIENCE,
     Diagnosis,
     diagnose_exit,
     exit_status,
     explained_code,
     lost_manager,
+    never_seen,
 )
 from pse.runtime.supervise._launcher_records import find_launcher
 from pse.runtime.supervise._monitor import Monitor
 from pse.runtime.supervise._monitor_handle import WATCHING, MonitoredJob
+from pse.runtime.supervise._monitor_start import MPIEXEC, inherited_ranks
 from pse.runtime.supervise._node_links import DONE, FAILED, Link, NodeLinks
 from pse.runtime.supervise._output_holders import GRACE
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup, name_rank
@@ -38,14 +41,14 @@ from pse.text import text_bytes
 PATIENCE = 1.0
 """Seconds that the process manager gets to end the other ranks."""
 
+ELSEWHERE_PATIENCE = 1.0
+"""Seconds that the word of another node's failure may take longer than what MPI's launcher does of it."""
+
 ABORT_PATIENCE = 2.0
 """Seconds that mpiexec may take to end after it has killed all ranks."""
 
 SCANCEL_PATIENCE = 10.0
 """Seconds that scancel may take."""
-
-MPIEXEC = -1
-"""Stands for mpiexec where there are ranks."""
 
 _INIT = 1
 """Process number of the one that adopts orphans."""
@@ -58,7 +61,7 @@ _LOOK = 0.002
 
 
 def main() -> None:
-    """Be a node monitor: gets the rank that starts it, what started that rank, and mpiexec with a pidfd."""
+    """Be a node monitor: gets the rank that starts it, what started that, and what `InheritedRanks` says."""
     # A terminal's hang-up or a Ctrl-C for the job is not for the one who tells how the job ended.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -81,11 +84,11 @@ class NodeMonitor(Monitor):
     ----------
     starter, manager : int
         Process numbers of the rank that started this process, and of the process that started that rank.
-    *mpiexec : int
-        Process number and pidfd of mpiexec, where that is on this machine.
+    *inherited : int
+        What `InheritedRanks` says of mpiexec and the ranks that the starter has seen.
     """
 
-    def __init__(self, starter: int, manager: int, *mpiexec: int) -> None:
+    def __init__(self, starter: int, manager: int, *inherited: int) -> None:
         # What descends from init is anybody's, unless init is mpiexec, as in a container.
         root = manager if manager != _INIT or processes.mpiexec_above(_INIT) else starter
         super().__init__(root, processes.local_ranks(), selectors.DefaultSelector())
@@ -93,17 +96,18 @@ class NodeMonitor(Monitor):
         self.board: Board | None = None
         self.deadline = float("inf")
         self._text = b""
-        self._mpiexec = RankProcess(MPIEXEC, *mpiexec) if mpiexec else None
+        self._mpiexec: RankProcess | None = None
         self._mpiexec_ended: str | None = None
-        if self._mpiexec:
-            self.selector.register(self._mpiexec.pidfd, selectors.EVENT_READ, self._mpiexec)
         self.selector.register(0, selectors.EVENT_READ)
         self.links = NodeLinks(self.selector)
         with contextlib.suppress(BrokenPipeError):
             os.write(1, f"{self.links.port}\n".encode())
         self._orphaned = _proc.parent(manager) is None and _proc.parent(starter) is not None
         self._step = ""
-        self._add_starter(processes.own_rank() or 0, starter)
+        for process, hangup in inherited_ranks(inherited):
+            self._inherit(process, hangup)
+        if (processes.own_rank() or 0) not in self.ranks:
+            self._add_starter(processes.own_rank() or 0, starter)
         if not self.expected:  # All ranks of a node are there before one of them starts its monitor.
             for process in processes.find_ranks(self._root):
                 self.add(process)
@@ -112,6 +116,7 @@ class NodeMonitor(Monitor):
         """Monitor until every rank has ended; says whether one failed."""
         while self.watched:
             self.find()
+            self._miss()
             events = self.selector.select(self._patience())
             for key, _ in events:
                 self._handle(key.data)
@@ -125,6 +130,17 @@ class NodeMonitor(Monitor):
             self.links.say(DONE)
             self._await_holders()
         return self._failing
+
+    def _miss(self) -> None:
+        """End the job if a rank has not come up that must have, where MPI's launcher lets the others wait."""
+        late = time.monotonic() - self.last_found > START_PATIENCE
+        if late and not (self.complete or self.job or self._failing):
+            self._fail(self._never_seen().text, 0)
+
+    def _never_seen(self) -> Diagnosis:
+        host, ranks = socket.gethostname(), set(processes.node_ranks())
+        missing = sorted(ranks - set(self.ranks)) if ranks.issuperset(self.ranks) else []
+        return never_seen([f"rank {rank}" for rank in missing], host)
 
     @property
     def lost_mpiexec(self) -> int | None:
@@ -198,6 +214,14 @@ class NodeMonitor(Monitor):
         """Say whether a process is mpiexec, which is monitored on its own."""
         return self._mpiexec is not None and pid == self._mpiexec.pid
 
+    def _inherit(self, process: RankProcess, hangup: StdoutHangup | None) -> None:
+        """Monitor what the starter has handed over; who is dead already is so in this order."""
+        if process.rank == MPIEXEC:
+            self._mpiexec = process
+            self.selector.register(process.pidfd, selectors.EVENT_READ, process)
+        else:
+            self.add(process, hangup)
+
     def _add_starter(self, rank: int, pid: int) -> None:
         """Monitor the starter; a process that isn't our parent any more has ended before we could."""
         self._open(rank, pid)
@@ -246,7 +270,10 @@ class NodeMonitor(Monitor):
         diagnosis = diagnose_exit(None, process, name)
         if diagnosis and diagnosis.text and self._orphaned:
             return lost_manager(self._root, socket.gethostname(), "ended as they started")
-        return Diagnosis("") if diagnosis and self._mpiexec_aborted() else diagnosis
+        if diagnosis and self._mpiexec_aborted():
+            return Diagnosis("")
+        # Only the first to die can have died unseen: the others died of it.
+        return diagnosis if self.complete or not (diagnosis and diagnosis.text) else self._never_seen()
 
     def _blame_mpiexec(self, mpiexec: RankProcess) -> str:
         """Say that mpiexec ended, unless it did so because of a failure that has been named.
@@ -281,7 +308,9 @@ class NodeMonitor(Monitor):
         self.deadline = time.monotonic() + PATIENCE
         self.links.say(FAILED)
         self._step = processes.slurm_step() if text and self.job is None else ""
-        if not text or not (self.board is None or self.board.claim_report()):
+        if not text or self._ended_from_elsewhere():
+            return
+        if not (self.board is None or self.board.claim_report()):
             return
         if self.job and self.job.nodes > 1:
             text += (
@@ -290,6 +319,17 @@ class NodeMonitor(Monitor):
         launcher = self.job.launcher if self.job else find_launcher()
         if not (launcher and launcher.record_failure(rank, ExitCode.FAILED, text)):
             os.write(2, text_bytes(text))
+
+    def _ended_from_elsewhere(self) -> bool:
+        """Say whether MPI's process manager ended the ranks of this node, for a failure on another one.
+
+        Then it fails itself; that of the node where a rank has died ends in order.  Our own ranks may be dead
+        before the other monitor's word is here, since that has another way.
+        """
+        if self.job is None or not self.links.failure_elsewhere(ELSEWHERE_PATIENCE):
+            return False
+        dead = [each for each in self.managers.values() if processes.is_dead(each.pidfd, ELSEWHERE_PATIENCE)]
+        return any(map(exit_status, dead))
 
 
 if __name__ == "__main__":

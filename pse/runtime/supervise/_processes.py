@@ -21,6 +21,7 @@ from pse._abi.environment import (
     LOCAL_RANK_VARIABLES,
     LOCAL_SIZE_VARIABLES,
     MPI_RANK_VARIABLES,
+    NODE_RANKS_VARIABLE,
 )
 from pse.records import dataclass
 from pse.runtime.supervise._backoff import Backoff
@@ -172,8 +173,22 @@ def local_rank() -> int | None:
 
 def local_ranks() -> int:
     """Count the ranks of this node, as the environment says; 0 if it doesn't."""
-    values = (os.environ.get(name, "") for name in LOCAL_SIZE_VARIABLES)
-    return next((int(value) for value in values if value.isdecimal()), 0)
+    return len(node_ranks())
+
+
+def node_ranks() -> list[int]:
+    """Give the ranks of this node: Slurm lists them, of others those beside this one are taken for them."""
+    first = (own_rank() or 0) - (local_rank() or 0)
+    for value in map(os.environ.get, LOCAL_SIZE_VARIABLES):
+        if value and value.isdecimal():
+            return list(range(first, first + int(value)))
+    return [int(rank) for rank in os.environ.get(NODE_RANKS_VARIABLE, "").split(",") if rank.isdecimal()]
+
+
+def first_rank_lives(manager: int) -> bool:
+    """Say whether the first rank of this node is among the living ranks that a process started."""
+    first = min(node_ranks(), default=None)
+    return first in _proc.ranks_below(manager)
 
 
 def slurm_step() -> str:

@@ -10,11 +10,17 @@ import socket
 import time
 from collections.abc import Sequence
 
-from pse._abi.waiting import ABORT_HELP, KILLED_HELP, RankState
+from pse._abi.waiting import ABORT_HELP, RankState
 from pse.records import dataclass
 from pse.runtime._channel import Board
 from pse.runtime.supervise._backoff import Backoff
-from pse.runtime.supervise._exit_diagnosis import Diagnosis, diagnose_exit, lost_manager
+from pse.runtime.supervise._exit_diagnosis import (
+    START_PATIENCE,
+    Diagnosis,
+    diagnose_exit,
+    lost_manager,
+    never_seen,
+)
 from pse.runtime.supervise._launcher_records import Records
 from pse.runtime.supervise._monitor import Monitor
 from pse.runtime.supervise._processes import (
@@ -24,9 +30,6 @@ from pse.runtime.supervise._processes import (
     is_dead,
     name_rank,
 )
-
-START_PATIENCE = 2.5
-"""Seconds after which a rank that was never seen, though others were, counts as dead."""
 
 RECORD_PATIENCE = 0.3
 """Seconds in which the other ranks of a node name one that died, where its board is not the launcher's."""
@@ -101,11 +104,10 @@ class RankMonitor(Monitor):
         return lost_manager(None, socket.gethostname(), "ended as they started")
 
     def _never_seen(self) -> Diagnosis:
-        """Name the first rank that was never seen alive."""
-        missing = min(set(range(self.expected)) - set(self.ranks))
-        where = self.names.places[missing]
-        text = f"error: a rank was killed as it started; rank {missing} ({where}) was never seen alive\n"
-        return Diagnosis(f"{text}help: {KILLED_HELP}\n")
+        """Name the ranks that were never seen alive."""
+        missing = sorted(set(range(self.expected)) - set(self.ranks))
+        names = [f"rank {rank} ({self.names.places[rank]})" for rank in missing]
+        return never_seen(names, socket.gethostname())
 
     def check_the_rest(self) -> Diagnosis | None:
         """Diagnose, after mpiexec has failed, the ranks whose end has not been looked at."""

@@ -271,6 +271,62 @@ def test_a_rank_killed_as_it_comes_up_ends_the_job():
     assert re.search(r"error: (a )?rank .* killed", job.err), job.err
 
 
+STOPPED_MONITOR = """
+import os, signal, sys
+
+if "pse.runtime.supervise._node_monitor" in sys.orig_argv:
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+"""A sitecustomize.py: the node's monitor stops as Python starts in it."""
+
+
+def test_a_rank_killed_before_the_nodes_monitor_runs_is_named_though_all_are_dead_by_then(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(STOPPED_MONITOR)
+    job = Job(bare(*LONG), {"PYTHONPATH": str(tmp_path)})
+    ranks = job.wait_for_ranks(5)
+    others = [os.pidfd_open(ranks[rank]) for rank in (0, 1, 2, 4)]
+    monitor = job.wait_for_monitor()
+    job.wait_until_stopped(monitor)
+    job.hit(ranks[3], signal.SIGKILL)
+    for pidfd in others:
+        assert is_dead(pidfd, LIMIT)  # MPI's launcher has killed them.
+        os.close(pidfd)
+    job.hit(monitor, signal.SIGCONT)
+    assert job.wait() != 0
+    assert named_once(job, rf"error: rank 3 \(host \S+, pid {ranks[3]}\) was killed by signal 9"), job.err
+
+
+RANK_OF_A_LAX_LAUNCHER = """
+import signal
+from pse.runtime.supervise import MonitorHandle, local_rank
+
+monitor = MonitorHandle() if local_rank() == 0 else MonitorHandle.start_if_first_rank_is_dead()
+signal.pause()
+"""
+LAX_LAUNCHER = """
+import os, subprocess, sys
+
+ranks = []
+for place, rank in enumerate(["3", "4", "6"]):
+    variables = {{"PMI_RANK": rank, "SLURM_LOCALID": str(place), "SLURM_GTIDS": "3,4,6"}}
+    if rank != "{missing}":
+        ranks.append(subprocess.Popen([sys.executable, "rank.py"], env=os.environ | variables))
+print([rank.wait() for rank in ranks])
+"""
+"""It starts ranks as Slurm does, and lets them wait for one that is missing."""
+
+
+@pytest.mark.parametrize("missing", [3, 6])
+def test_a_rank_that_died_before_any_other_looked_is_named_and_the_others_end(missing, tmp_path):
+    (tmp_path / "rank.py").write_text(RANK_OF_A_LAX_LAUNCHER)
+    job = Job([sys.executable, "-c", LAX_LAUNCHER.format(missing=missing)], directory=tmp_path)
+    assert job.wait() == 0
+    assert job.out == "[-9, -9]\n"
+    assert named_once(
+        job, rf"error: a rank .* was killed as it started; rank {missing} was never seen alive\n"
+    )
+
+
 def test_mpiexec_killed_ends_the_job_and_is_named():
     job = Job(launched(*LONG))
     ranks = job.wait_for_ranks(5)
@@ -374,12 +430,10 @@ def test_a_process_manager_killed_before_a_rank_looked_leaves_other_jobs_alone(t
 
 def test_a_monitor_killed_while_ranks_start_ends_the_job_and_is_named():
     job = Job(bare(*LONG))
-    while not (monitors := [pid for pid in job.processes() if "_node_monitor" in job.command_line(pid)]):
-        assert job.process.poll() is None
-        time.sleep(0.001)
-    job.hit(monitors[0], signal.SIGKILL)
+    monitor = job.wait_for_monitor()
+    job.hit(monitor, signal.SIGKILL)
     assert job.wait() == 3
-    named = rf"error: the process that was to monitor the ranks of this host \(pid {monitors[0]}\) ended as"
+    named = rf"error: the process that was to monitor the ranks of this host \(pid {monitor}\) ended as"
     assert named_once(job, named), job.err
 
 
