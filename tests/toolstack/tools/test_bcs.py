@@ -128,6 +128,8 @@ def test_what_the_tool_takes_over_gives_mpis_results(stacked, case, ranks, said)
         ("deadlock", "deadlock: rank 0 in Recv from rank 1, rank 1 in Recv from rank 2 and"),
         ("mismatch", "and rank 0 in Bcast"),
         ("roots", "deadlock: rank 0 in Reduce, rank 1 in Reduce and rank 2 in Barrier"),
+        ("short", "rank 2 in Bcast expects 16 B of rank 0 and gets 8 B"),
+        ("left", "rank 1 ended and did not call MPI_Finalize"),
         ("ended", "rank 0 in Recv from rank 1, rank 1 in MPI_Finalize and rank 2 in Recv"),
     ],
 )

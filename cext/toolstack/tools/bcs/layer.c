@@ -30,6 +30,7 @@ pse_bcs_end *pse_bcs_layer;
 
 static struct pse_bcs_settings settings = {.table = 4096, .ordered = true};
 static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
+static pid_t process;                            /* of this rank; those that it forks end when they like */
 static bool needs_progress, tells_deaths = true; /* deaths: else somebody else does, and ends the job */
 
 _Noreturn void pse_bcs_end_job(const char *format, ...)
@@ -68,6 +69,20 @@ static _Noreturn void fail(void)
     while (has_died && !tells_deaths)
         pause();
     pse_bcs_end_job("%s", text);
+}
+
+/* Where a process ends as if all were well, mpiexec may end the others before they can tell, and tell nothing
+ * itself.  Who ends with another code, as MPI does after an error, has said why. */
+static void tell_end(int code, void *nothing)
+{
+    int rank;
+    (void)nothing;
+    const bool is_own = pse_bcs_layer && tells_deaths && getpid() == process;
+    if (code || !is_own || !pse_bcs_end_is_first_to_tell(pse_bcs_layer))
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pse_tool_warn("rank %d ended and did not call MPI_Finalize", rank);
+    pse_tool_abort_job(FAILED);
 }
 
 /* Waiting */
@@ -306,6 +321,8 @@ void pse_bcs_layer_begin(void)
     begin_trace(end, place.ranks);
     pse_bcs_end_begin(end);
     pse_bcs_layer = end;
+    process = getpid();
+    on_exit(tell_end, NULL);
     PMPI_Barrier(MPI_COMM_WORLD);
 }
 

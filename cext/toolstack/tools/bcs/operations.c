@@ -145,6 +145,7 @@ void pse_bcs_add_receive(struct pse_bcs_operation *operation, struct pse_bcs_pla
         part->packed = pse_bcs_memory(bytes);
         part->into = kept_place(into, operation->blocking);
     }
+    part->bytes = bytes;
     void *data = element ? into.buffer : part->packed;
     part->descriptor = pse_bcs_layer_posted(pse_bcs_end_receive(pse_bcs_layer, data, bytes, &from));
 }
@@ -170,6 +171,16 @@ static _Noreturn void tell_mismatch(const struct pse_bcs_operation *operation, i
                     source, other);
 }
 
+static _Noreturn void tell_short(const struct pse_bcs_operation *operation, const struct pse_bcs_part *part,
+                                 const struct pse_bcs_received *received)
+{
+    pse_bcs_end_job(
+        "collective operations don't fit together: rank %d in %s expects %zu B of rank %d and gets "
+        "%zu B",
+        operation->comm->world[operation->comm->rank], label_of(operation->tag), part->bytes,
+        received->source, (size_t)received->bytes);
+}
+
 static void end_receive(struct pse_bcs_operation *operation, struct pse_bcs_part *part)
 {
     const struct pse_bcs_received received = pse_bcs_end_received(pse_bcs_layer, part->descriptor);
@@ -177,6 +188,8 @@ static void end_receive(struct pse_bcs_operation *operation, struct pse_bcs_part
         return;
     if (operation->label && received.tag != part->expected)
         tell_mismatch(operation, received.source, received.tag);
+    if (operation->label && received.bytes < part->bytes)
+        tell_short(operation, part, &received);
     operation->has_envelope = true;
     operation->source = operation->comm->ranks[received.source];
     operation->received_tag = received.tag;

@@ -18,7 +18,8 @@ enum pse_bcs_mode { PSE_BCS_STANDARD, PSE_BCS_SYNCHRONOUS, PSE_BCS_BUFFERED };
 struct pse_bcs_part {
     uint32_t descriptor;
     bool receives;
-    int expected;              /* tag of a collective operation's message */
+    int expected; /* tag of a collective operation's message, and its size */
+    size_t bytes;
     void *packed;              /* what is sent or received, where it is not the program's own memory */
     struct pse_bcs_place into; /* of a receive by way of `packed` */
 };

@@ -1,5 +1,6 @@
 """What the tool `bcs` is asked to do: python bcs.py CASE; each prints on rank 0, or fails."""
 
+import ctypes
 import random
 import sys
 import time
@@ -218,6 +219,17 @@ def mismatch():
 
 def roots():
     world.Reduce(np.zeros(2), np.zeros(2), root=min(rank, 1))
+    world.Barrier()
+
+
+def short():
+    world.Bcast(np.zeros(1 + (rank == 2)), 0)
+    world.Barrier()
+
+
+def left():
+    if rank == 1:
+        ctypes.CDLL(None).exit(0)  # As a program in C ends that doesn't call MPI_Finalize.
     world.Barrier()
 
 
