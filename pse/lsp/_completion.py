@@ -138,6 +138,8 @@ def _in_body(
         yield from _types(analysis)
     elif (call := open_call(before)) is not None:
         yield from _arguments(analysis, call, place)
+    elif re.search(r"\bparam\b[^{}]*=[^{}]*[\w.)]\s+\w*$", lines.lines[place[0] - 1][: place[1] - 1]):
+        yield from (_item(word, Kind.Keyword) for word in ("live", "where"))
     elif above.count("{") <= above.count("}") and lines.lines[place[0] - 1][: place[1] - 1].strip() == typed:
         yield from (_snippet(name, body, Kind.Snippet) for name, body in ITEMS.items())
     else:

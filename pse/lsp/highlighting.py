@@ -49,6 +49,7 @@ class CovenLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types.
                 Keyword,
             ),
             (r"\b(partition|threads)\b", Keyword),
+            (r"(?<=[\w.)]\s)live\b(?=\s*(?:$|where\b|//|#|;))", Keyword),
             (r"\bprocs\b", Name.Builtin.Pseudo),
             (r"\bthread_\w+", Name.Label),
             (rf"{_NAMED}(?:\s*\.\s*{_NAMED})?(?=\s*\()", Name.Function),

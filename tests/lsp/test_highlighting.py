@@ -40,6 +40,12 @@ def test_a_range_is_not_a_number():
     assert ("inflight", Keyword) in tokens
 
 
+def test_live_is_a_word_behind_a_parameters_default_and_a_name_elsewhere():
+    line = "param f64 dt = 1e-3 live where dt > 0\nprint(live) -> live\n"
+    found = [kind for kind, text in CovenLexer().get_tokens(line) if text == "live"]
+    assert found == [Keyword, Name, Name]
+
+
 def test_a_record_is_told_from_a_tag_of_that_name():
     tokens = [
         (text, kind) for kind, text in CovenLexer().get_tokens("record Body { f64 x }\ncopy(record) -> y")

@@ -68,6 +68,8 @@ def test_members_files_modules_and_options_are_offered():
     assert at_end('coven 1\nimport "heat.c" { ') == {"init", "step"}
     assert {"arena", "queue_depth"} <= at_end("coven 1\noptions { ")
     assert {"import", "param", "segment", "program"} <= at_end("coven 1\n")
+    assert at_end("coven 1\nparam f64 dt = 1e-3 ") == {"live", "where"}
+    assert "live" not in at_end("coven 1\nparam f64 dt = ")
 
 
 def test_records_are_offered_where_types_stand(tmp_path):
