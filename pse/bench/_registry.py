@@ -80,6 +80,11 @@ SUBJECTS = (
     Subject("tracing", "what the tools trace and profile add to calls and programs, alone and together"),
     Subject("coopwait", "operations of MPI that wait, with the tool coopwait and by MPI's own means"),
     Subject("recording", "how much longer programs run when they are recorded"),
+    Subject(
+        "watching",
+        "how much longer a program runs that can be controlled, and one that is watched",
+        "pse.bench.subjects.control",
+    ),
     Subject("reading", "50 million events into tables, and their summary"),
     Subject("page", "the page of a large trace: until it can be used, frames while it zooms, its size"),
     Subject(

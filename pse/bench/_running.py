@@ -124,6 +124,7 @@ def run_program(
     defines: Mapping[str, object] = {},
     *,
     options: Iterable[str] = (),
+    more: Iterable[str] = (),
     traced: bool = False,
     cores: Iterable[int] = (),
     processors: int = 1,
@@ -139,6 +140,8 @@ def run_program(
         Values of its parameters.
     options : iterable of str
         ``name=value`` overrides of its options.
+    more : iterable of str
+        Further words of the command line.
     traced : bool
         Whether it is recorded; the trace is thrown away.
     cores : iterable of int
@@ -164,7 +167,7 @@ def run_program(
     ['a', 'b']
     """
     command = program_command(name, defines, processors)
-    command += [word for option in options for word in ("-o", option)]
+    command += [*(word for option in options for word in ("-o", option)), *more]
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
         command += ["--trace", f"{directory}/trace"] if traced else []
         with confined_to(cores):

@@ -42,6 +42,7 @@ from pse.bench.subjects import (
     tracing,
 )
 from pse.bench.subjects.advice import advise, predictions
+from pse.bench.subjects.control import watching
 from pse.cli.bench import bench_command
 from pse.emulate import CYCLE, EXCHANGE, Results
 from pse.errors import RunError, UsageError
@@ -106,6 +107,7 @@ SMALL = {
         recording.Sizes(n=64, frames=3, units=2, seconds=0.01, emulated=False),
         2,
     ),
+    "watching": (watching, watching.Sizes(n=32, rounds=400, steps=1_000_000), 2),
     "reading": (reading, reading.Sizes(events=20_000), 7),
     "page": (page, page.Sizes(events=2000, processors=2, many=2000), 3),
     "desk": (desk, desk.Sizes(calls=20, idle=0.2), 6),
@@ -192,6 +194,12 @@ KEYS = {
 pytestmark = pytest.mark.mpi
 
 
+@pytest.fixture
+def runtime_directory(tmp_path_factory, monkeypatch):
+    """Give runs that are watched a directory for their sockets, here as in their own processes."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("x")))
+
+
 def test_every_subject_is_tried_here():
     assert list(SMALL) == [subject.name for subject in (*SUBJECTS, *OF_DEVELOPERS)]
 
@@ -199,7 +207,7 @@ def test_every_subject_is_tried_here():
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name in LONGEST)) for name in SMALL]
 )
-def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behind):
+def test_a_subject_measures_each_figure_beside_something(name, nothing_left_behind, runtime_directory):
     module, sizes, count = SMALL[name]
     if name == "desk":
         pytest.importorskip("uvicorn", reason="uvicorn is in the extra desk: pip install 'pse[desk]'")

@@ -1,0 +1,1 @@
+"""What it costs that a program can be looked into while it runs."""
