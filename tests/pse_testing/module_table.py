@@ -70,6 +70,7 @@ MODULES = {
         amplify(inout f64 u[n + 2] interior)
         mix(in T x[n], in T y[n])
         shaped(out f64 x[n])
+        flat(out f64 x[m, n])
     """,
     "bodies.c": """
         record Body { i32 kind   f64 x, v }

@@ -25,6 +25,7 @@ from pse.language.types._types import (
     render_distribution,
     render_shape,
 )
+from pse.text import list_text
 
 
 def module_outputs(check: CallCheck, found: list[Target | None]) -> list[Output]:
@@ -179,25 +180,20 @@ def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | N
     if parameter.type.shape is None:
         _unknown_size(check, goal, parameter.name)
         return None
-    local = [_known_extent(check, goal, pattern) for pattern in parameter.type.shape]
-    if any(extent is None for extent in local):
+    local = [check.matcher.extent(pattern) for pattern in parameter.type.shape]
+    unknown = {name for extent in local for name in extents.dimensions_in(extent)}
+    if unknown:
+        _unknown_size(check, goal, *sorted(unknown))
         return None
-    shape = _global_shape(check, goal, [extent for extent in local if extent is not None], distribution)
+    shape = _global_shape(check, goal, local, distribution)
     return Type(element, shape, distribution) if shape is not None else None
 
 
-def _known_extent(check: CallCheck, goal: Target, pattern: Expression) -> Extent | None:
-    extent = check.matcher.extent(pattern)
-    unknown = sorted(extents.dimensions_in(extent))
-    if unknown:
-        _unknown_size(check, goal, unknown[0])
-        return None
-    return extent
-
-
-def _unknown_size(check: CallCheck, goal: Target, dimension: str) -> None:
+def _unknown_size(check: CallCheck, goal: Target, *dimensions: str) -> None:
     name = goal.node.name.id
-    message = f"the shape of `{name}` cannot be worked out: nothing says what `{dimension}` is"
+    unknown = list_text(f"`{dimension}`" for dimension in dimensions)
+    verb = "is" if len(dimensions) == 1 else "are"
+    message = f"the shape of `{name}` cannot be worked out: nothing says what {unknown} {verb}"
     parameter = next(
         p
         for p, output in zip(check.signature.outputs, check.node.outputs, strict=True)
