@@ -131,9 +131,8 @@ def test_after_random_edits_on_either_side_the_graph_is_that_of_the_text_and_und
             on_graph = page.calls() and choose.random() < 0.6
             (change_graph if on_graph else change_text)(page, choose)
             wait_for_graph(page)
-            assert overlapping(page) == []
+            page.wait(lambda: overlapping(page) == [])
         undo_all(page, start)
         wait_for_graph(page)
-        page.settle()
-        assert sorted(page.places().values()) == places, f"sequence {seed}"
+        page.wait(lambda: sorted(page.places().values()) == places)
     assert [entry for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"] == []
