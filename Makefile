@@ -89,7 +89,7 @@ lint-c: venv-dev
 
 # The variables silence two advertisements for successors of MkDocs 1.
 docs: venv ext
-	$(LOCKED) locked-venv EXTRAS=docs STAMP=.venv/.stamp-docs
+	$(LOCKED) locked-venv EXTRAS=docs,scenes STAMP=.venv/.stamp-docs
 	@NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict
 	@echo 'The manual is site/index.html; with its search: $(BIN)/python -m http.server -d site'
 

@@ -76,10 +76,11 @@ IMPORTERS = {
     "pse",
     "pse.bench._registry",
     "pse.cli._options.group",
+    "pse.modules.std._formats",
     "pse.notebook._errors",
     "pse.views._registry",
 }
-"""Where that is done: `pse.cli._options.group` for groups of commands, `pse.notebook._errors` for extras."""
+"""Where that is done: `pse.cli._options.group` for groups of commands, `_formats`, `_errors` for extras."""
 
 CYTHON_IMPORT = re.compile(
     r"^[ \t]*(?:from\s+(\.*)([\w.]*)\s+)?c?import\s+(\([^)]*\)|[^\n(#]+)", re.MULTILINE

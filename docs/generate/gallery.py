@@ -17,7 +17,8 @@ from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File, Files
 
 SECONDS = 300
-PAGES = ("gallery.md", "flow.md", "galaxies.md")
+PAGES = ("gallery.md", "flow.md", "galaxies.md", "scenes.md")
+BLOCK = r"^```(sh|console pictures)\n(.*?)^```$"
 
 
 def run(command: str, directory: Path) -> None:
@@ -38,7 +39,7 @@ def run(command: str, directory: Path) -> None:
         raise Abort(
             f"{done.stdout}\nThe gallery can't be made: `{command}` ended with exit code {done.returncode}.\n"
             "Its programs run on this machine: they need the compiled extensions (make ext) and an MPI\n"
-            "(pip install 'pse[mpich,fft,views]')."
+            "(pip install 'pse[mpich,fft,views,scenes]')."
         )
 
 
@@ -47,9 +48,10 @@ def make(page: str, programs: Path) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="pse-gallery-") as name:
         directory = Path(name)
         (directory / "programs").symlink_to(programs)
-        for block in re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
-            for command in block.splitlines():
-                run(command, directory)
+        for kind, block in re.findall(BLOCK, page, re.MULTILINE | re.DOTALL):
+            for line in block.splitlines():
+                if kind == "sh" or line.startswith("$ "):
+                    run(line.removeprefix("$ "), directory)
         shown = sorted(set(re.findall(r"\bgallery/([\w.-]+)", page)))
         return {file: (directory / file).read_bytes() for file in shown}
 

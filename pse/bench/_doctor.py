@@ -45,6 +45,9 @@ _EXTRAS = {
     "cython": ("cython", "modules in Cython"),
     "pybind11": ("cpp", "modules in C++ with pybind11"),
     "h5py": ("hdf5", "HDF5 files"),
+    "rasterio": ("scenes", "GeoTIFF files"),
+    "netCDF4": ("scenes", "NetCDF files"),
+    "pyproj": ("scenes", "programs/scenes"),
     "otf2": ("otf2", "OTF2 traces"),
     "pandas": ("notebook", "data frames in notebooks"),
 }

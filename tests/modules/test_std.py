@@ -42,7 +42,7 @@ def test_what_the_runtime_carries_out_has_no_function(std, name):
     assert (loaded.native, loaded.callable) == (None, None)
 
 
-@pytest.mark.parametrize("ending", [".npy", ".h5"])
+@pytest.mark.parametrize("ending", [".npy", ".h5", ".raw"])
 @pytest.mark.parametrize(
     "array", [np.arange(6.0).reshape(2, 3), np.array([1 + 2j]), np.zeros((0, 4), np.int32)]
 )
@@ -50,23 +50,23 @@ def test_what_is_saved_is_loaded(std, tmp_path, ending, array):
     if ending == ".h5":
         pytest.importorskip("h5py", reason="h5py (extra pse[hdf5]) is not installed")
     file = str(tmp_path / f"a{ending}")
-    assert call_python(std("save"), [file, array]) == ()
+    assert call_python(std("save"), [file, array, ""]) == ()
     out = np.empty_like(array)
-    (loaded,) = call_python(std("load"), [file], {"a": out})
+    (loaded,) = call_python(std("load"), [file, ""], {"a": out})
     assert loaded is out
     np.testing.assert_array_equal(out, array)
 
 
 def test_a_strided_array_is_saved(std, tmp_path):
     array = np.arange(24.0).reshape(4, 6)[::2, ::-3]
-    call_python(std("save"), [str(tmp_path / "a.npy"), array])
+    call_python(std("save"), [str(tmp_path / "a.npy"), array, ""])
     np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), array)
 
 
 def test_a_file_is_replaced_whole_with_ordinary_permissions(std, tmp_path):
     file = tmp_path / "a.npy"
     file.write_text("old")
-    call_python(std("save"), [str(file), np.zeros(2)])
+    call_python(std("save"), [str(file), np.zeros(2), ""])
     assert os.listdir(tmp_path) == ["a.npy"]
     mask = os.umask(0)
     os.umask(mask)
@@ -83,7 +83,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_one(std, tmp_path, mon
     os.waitpid(child, 0)
     assert sorted(os.listdir()) == [".a.npy.1.draft", "a.npy"]
     np.testing.assert_array_equal(np.load("a.npy"), np.ones(3))
-    call_python(std("save"), ["a.npy", np.zeros(2)])
+    call_python(std("save"), ["a.npy", np.zeros(2), ""])
     assert os.listdir() == ["a.npy"]
     np.testing.assert_array_equal(np.load("a.npy"), np.zeros(2))
 
@@ -102,7 +102,10 @@ def test_writers_of_one_file_keep_out_of_each_others_way(tmp_path, monkeypatch):
     ("file", "message"),
     [
         ("folder", "save: folder is a directory"),
-        ("a.csv", "the format can't be told from the name a.csv: it must end in .npy or .h5"),
+        (
+            "a.csv",
+            "the format can't be told from the name a.csv: it must end in .npy, .h5, .tif, .nc or .raw",
+        ),
         ("a", "from the name a: it must end"),
         ("absent/a.npy", "absent/a.npy can't be saved: there is no folder absent"),
         ("full.npy", "full.npy can't be saved: No space left on device"),
@@ -116,9 +119,9 @@ def test_files_that_cannot_be_saved(std, tmp_path, monkeypatch, file, message):
         def full(*arguments, **options):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(np, "save", full)
+        monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(ModuleError) as caught:
-        call_python(std("save"), [file, np.zeros(2)])
+        call_python(std("save"), [file, np.zeros(2), ""])
     assert message in caught.value.message
     assert os.listdir(tmp_path) == ["folder"]
 
@@ -151,7 +154,7 @@ def test_files_that_cannot_be_loaded(std, tmp_path, monkeypatch, file, message):
     np.save("shape.npy", np.zeros(3))
     np.save("type.npy", np.zeros((2, 2), np.float32))
     with pytest.raises(ModuleError) as caught:
-        call_python(std("load"), [file], {"a": np.empty((2, 2))})
+        call_python(std("load"), [file, ""], {"a": np.empty((2, 2))})
     assert message in caught.value.message
     assert file not in REMEDIES or caught.value.help == REMEDIES[file]
 
@@ -161,13 +164,13 @@ def test_a_missing_dataset_is_told_with_those_that_the_file_has(std, tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["one"], file["two"] = [1.0], [2.0]
     with pytest.raises(ModuleError, match="has no dataset `data`; it holds: one, two"):
-        call_python(std("load"), [str(tmp_path / "a.h5")], {"a": np.empty(1)})
+        call_python(std("load"), [str(tmp_path / "a.h5"), ""], {"a": np.empty(1)})
 
 
 def test_saving_h5_without_h5py_names_the_package_and_writes_nothing(std, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(ModuleError, match="needs the package h5py") as caught:
-        call_python(std("save"), [str(tmp_path / "a.h5"), np.zeros(1)])
+        call_python(std("save"), [str(tmp_path / "a.h5"), np.zeros(1), ""])
     assert "pip install 'pse[hdf5]'" in caught.value.help
     assert os.listdir(tmp_path) == []
 
@@ -288,7 +291,7 @@ def test_a_full_disk_is_what_save_says(std, tmp_path, ending):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
         with pytest.raises(ModuleError, match="can't be saved") as caught:
-            call_python(std("save"), [str(tmp_path / f"a{ending}"), np.ones(100_000)])
+            call_python(std("save"), [str(tmp_path / f"a{ending}"), np.ones(100_000), ""])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "free some space there" in caught.value.help

@@ -69,7 +69,7 @@ class CallCheck(CallContext):
             self._wrong_number(wanted)
             return None
         if is_reordered(self.context, self.node, slots_of(wanted)):
-            listed = ", ".join(p.name for p in wanted)
+            listed = ", ".join(p.name for p in wanted[: len(self.node.arguments)])
             message = f"`{self.node.callee.text}` takes its inputs in another order ({listed})"
             self.fail("E0304", message, self.node.span, help=self._help(wanted))
             return None

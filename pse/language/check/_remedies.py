@@ -140,9 +140,9 @@ def slot_of(name: str, type: Type, *, optional: bool = False) -> Slot:
 
 
 def is_reordered(context: Context, node: sx.Call, slots: Sequence[Slot]) -> bool:
-    """Whether a call gives the inputs of all slots, by position, but not in their order."""
+    """Whether a call gives the inputs of the first slots, by position, but not in their order."""
     given = [_kind_of(context, a.value) for a in node.arguments if a.name is None]
-    kinds = [slot.kind for slot in slots]
+    kinds = [slot.kind for slot in slots[: len(given)]]
     return given != kinds and sorted(given) == sorted(kinds)
 
 

@@ -1,4 +1,4 @@
-"""Arrays in files, for `save` and `load` of the standard library: .npy, and .h5 with h5py.
+"""Arrays in files, for `save` and `load` of the standard library; the ending of a name chooses the format.
 
 A file appears under its name complete or not at all: it is written beside it and renamed.  Pickled content is
 never read.  Every failure names the file and what to do.
@@ -16,74 +16,109 @@ import numpy as np
 from pse.errors import DISK_FULL
 from pse.modules._errors import ModuleError
 from pse.modules.std._drafts import appearing, draft_name
+from pse.modules.std._formats import HDF5, NPY, RAW, ArrayFile, Format
+from pse.modules.std._geodata import GEOTIFF, NETCDF
 from pse.text import ending_text
 
-DATASET: Final = "data"
-"""Name of the dataset in an HDF5 file."""
+FORMATS: Final = {
+    ".npy": NPY,
+    ".h5": HDF5,
+    ".hdf5": HDF5,
+    ".tif": GEOTIFF,
+    ".tiff": GEOTIFF,
+    ".nc": NETCDF,
+    ".raw": RAW,
+}
 
-NPY: Final = {".npy"}
+_WIDENED: Final = {"int8", "int16", "uint32"}
+"""Element types that programs don't have."""
 
-HDF5: Final = {".h5", ".hdf5"}
 
-
-def save(file: str, array: np.ndarray) -> None:
+def save(file: str, array: np.ndarray, like: str = "") -> None:
     """Write an array.
 
     Parameters
     ----------
     file : str
-        Its ending chooses the format: .npy, or .h5 (dataset ``data``).
+        Its ending chooses the format, one of `FORMATS`.
     array : ndarray
         What to write, of any shape.
+    like : str
+        A file whose georeference a GeoTIFF gets.
 
     Raises
     ------
     ModuleError
         If the file can't be written.
     """
-    ending = ending_of(file, "save")
+    made = ArrayFile(file, array.shape, array.dtype, like=like)
+    format = format_of(made, "save")
     with explained(file, "saved"), appearing(file) as number:
         draft = draft_name(file, number)
-        if ending in HDF5:
-            with h5py_for(file).File(draft, "w", locking=False) as opened:
-                opened.create_dataset(DATASET, data=array)
-        else:
-            with open(draft, "wb") as opened:
-                np.save(opened, array, allow_pickle=False)
+        begin = format.begin(draft, made)
+        with writable(draft) as descriptor:
+            write(descriptor, np.ascontiguousarray(array), begin)
 
 
-def load_into(file: str, array: np.ndarray) -> None:
+def load_into(file: str, array: np.ndarray, name: str = "") -> None:
     """Read a file into an array.
 
     Parameters
     ----------
     file : str
-        A .npy or .h5 file (its dataset ``data``, or the only one).
+        Its ending says its format, one of `FORMATS`.
     array : ndarray
         Filled; its shape and element type must be the file's.
+    name : str
+        Which array of the file, where it has several: ``data`` or the only one where none is named.
 
     Raises
     ------
     ModuleError
         If the file is missing, can't be read, or holds another shape or element type.
     """
-    ending = ending_of(file, "load")
-    with explained(file, "loaded"), opened(file, ending) as stored:
-        compare(file, stored.shape, stored.dtype, array.shape, array.dtype)
-        if ending not in HDF5:
-            array[...] = stored
-        elif array.size:
-            stored.read_direct(array)
+    with loaded(ArrayFile(file, array.shape, array.dtype, name)) as stored:
+        if array.size:
+            array[...] = stored[tuple(slice(0, extent) for extent in array.shape)]
 
 
 @contextmanager
-def opened(file: str, ending: str) -> Iterator[Any]:
-    """Open what a file holds: an array, or an HDF5 dataset, whose parts are read as they are asked for."""
-    if ending not in HDF5:
-        yield np.lib.format.open_memmap(file, mode="r")
-        return
-    with h5py_for(file).File(file, "r") as content:
-        yield _dataset(file, content)
+def loaded(array: ArrayFile) -> Iterator[Any]:
+    """Open what a file holds, if it is what is expected; parts of it are read as they are indexed."""
+    format = format_of(array, "load")
+    with explained(array.file, "loaded"), format.opened(array) as stored:
+        compare(array.file, stored.shape, stored.dtype, array.shape, array.dtype)
+        yield stored
+
+
+@contextmanager
+def writable(draft: str) -> Iterator[int]:
+    """Open a draft for `write`."""
+    descriptor = os.open(draft, os.O_WRONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def write(descriptor: int, values: np.ndarray, at: int) -> None:
+    """Write the elements of a contiguous array from a place on."""
+    left = values.reshape(-1).view(np.uint8).data
+    while left:
+        done = os.pwrite(descriptor, left, at)
+        left, at = left[done:], at + done
+
+
+def format_of(array: ArrayFile, verb: str) -> Format:
+    """Give the format that a name's ending says; others are refused, and what the format has not."""
+    format = FORMATS[ending_of(array.file, verb)]
+    if array.name and not format.named:
+        message = f"load: {array.file} has one array, without names: there is no `{array.name}`"
+        raise ModuleError(message, help=f'leave the name out:  load("{array.file}")')
+    if array.like and not format.located:
+        message = f"save: {array.file} has no georeference that could be that of {array.like}"
+        raise ModuleError(message, help="save it as .tif, or leave `like` out")
+    return format
 
 
 def ending_of(file: str, verb: str) -> str:
@@ -93,8 +128,9 @@ def ending_of(file: str, verb: str) -> str:
             f"{verb}: {file} is a directory", help=f'name a file in it: "{os.path.join(file, "a.npy")}"'
         )
     ending = os.path.splitext(file)[1].lower()
-    if ending not in NPY | HDF5:
-        raise ModuleError(f"{verb}: {ending_text(file, ['.npy', '.h5'])}", help="for example:  field.npy")
+    if ending not in FORMATS:
+        known = [one for one in FORMATS if one not in (".hdf5", ".tiff")]
+        raise ModuleError(f"{verb}: {ending_text(file, known)}", help="for example:  field.npy")
     return ending
 
 
@@ -130,38 +166,18 @@ def _is_disk_full(failure: Exception) -> bool:
     return any(f"errno = {number}," in text for number in DISK_FULL)
 
 
-def h5py_for(file: str) -> Any:
-    """Give h5py; where it is not installed, say which file needs it."""
-    try:
-        import h5py
-    except ImportError:
-        raise ModuleError(
-            f"{file} needs the package h5py", help="pip install 'pse[hdf5]', or use .npy"
-        ) from None
-    return h5py
-
-
-def _dataset(file: str, opened: Any) -> Any:
-    names = list(opened)
-    name = DATASET if DATASET in names else names[0] if len(names) == 1 else None
-    if name is None or not hasattr(opened[name], "read_direct"):
-        listed = ", ".join(names[:10]) or "nothing"
-        raise ModuleError(
-            f"{file} has no dataset `{DATASET}`; it holds: {listed}",
-            help=f'name one of them "{DATASET}", or keep only one in the file',
-        )
-    return opened[name]
-
-
 def compare(
     file: str, shape: tuple[int, ...], dtype: np.dtype, due: tuple[int, ...], element: np.dtype
 ) -> None:
-    """Refuse a file of another shape or element type than the program's."""
+    """Refuse a file of another shape or element type than the program's.
+
+    What programs have no type for goes into one that has all of its values.
+    """
     stored = f"{dtype}[{', '.join(map(str, shape))}]"
     wanted = f"{element}[{', '.join(map(str, due))}]"
     if shape != due:
         help = f"declare the tag with the file's shape, [{', '.join(map(str, shape))}], or name another file"
         raise ModuleError(f"{file} holds {stored}; the program expects {wanted}", help=help)
-    if dtype != element:
+    if dtype != element and not (dtype.name in _WIDENED and np.can_cast(dtype, element)):
         help = "convert it with NumPy, or declare the tag with the file's element type"
         raise ModuleError(f"{file} holds {stored}; the program expects {wanted}", help=help)

@@ -24,15 +24,15 @@ def standard_function(name: str) -> Callable[..., Any] | None:
 
 
 def save(
-    file: str, a: np.ndarray, *after: int, pieces: Pieces | None = None, tells: bool = False
+    file: str, a: np.ndarray, like: str = "", *after: int, pieces: Pieces | None = None, tells: bool = False
 ) -> Generator[Any, Any, Any] | int | None:
-    """Write an array to `file` (.npy, .h5); the file appears complete or not at all.
+    """Write an array to `file`; the file appears complete or not at all.
 
     `after` are the calls that it waits for; it `tells` those that wait for it by an output of its own.
     """
     if pieces is not None:
-        return _telling(parallel_files.save(file, a, pieces), tells)
-    files.save(file, a)
+        return _telling(parallel_files.save(file, a, pieces, like), tells)
+    files.save(file, a, like)
     return 0 if tells else None
 
 
@@ -42,13 +42,13 @@ def _telling(saving: Generator[Any, Any, None], tells: bool) -> Generator[Any, A
 
 
 def load(
-    file: str, *after: int, a: np.ndarray, pieces: Pieces | None = None, tells: bool = False
+    file: str, name: str = "", *after: int, a: np.ndarray, pieces: Pieces | None = None, tells: bool = False
 ) -> int | None:
-    """Read an array of the expected shape and element type from `file` (.npy, .h5); see `save`."""
+    """Read an array of the expected shape and element type from `file`; see `save`."""
     if pieces is None:
-        files.load_into(file, a)
+        files.load_into(file, a, name)
     else:
-        parallel_files.load(file, a, pieces)
+        parallel_files.load(file, a, pieces, name)
     return 0 if tells else None
 
 

@@ -43,8 +43,8 @@ sort(in T x[...], in i64 axis = -1, out T y[...])
 matmul(in T a[m, k], in T b[k, n], out T c[m, n])
 fft(in T x[...], in i64 axis = -1, out T b[...])
 ifft(in T x[...], in i64 axis = -1, out T b[...])
-save(in string file, in T a[...])
-load(in string file, out T a[...] @ root)
+save(in string file, in T a[...], in string like = "")
+load(in string file, in string name = "", out T a[...] @ root)
 source(in string folder, in i64 k, in i64 n, out T image[n, n] @ root)
 print(in T value)
 report(in string name, in f64 value)
@@ -81,8 +81,8 @@ MEANINGS: Final = {
     "matmul": "The product of two matrices.",
     "fft": "Fourier transforms along an axis that is not cut, the last one where none is named.",
     "ifft": "Inverse Fourier transforms along an axis that is not cut, the last one where none is named.",
-    "save": "Write an array to a file: `.npy` or `.h5`.",
-    "load": "Read an array from a file: `.npy` or `.h5`.",
+    "save": "Write an array to a file: `.npy`, `.h5`, `.tif`, `.nc` or `.raw`.",
+    "load": "Read an array from a file, or its part of that name: `.npy`, `.h5`, `.tif`, `.nc` or `.raw`.",
     "source": "Read the k-th image or array of a directory, in grey and resampled to n × n.",
     "print": "Print values on one line of standard output.",
     "report": "Add a number to the report at the end of the run.",

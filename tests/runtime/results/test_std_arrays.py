@@ -253,13 +253,22 @@ def test_more_partitions_than_cells_are_right_and_no_cells_are_told(play):
         play(body, None, "P = 3", {"N": 0})
 
 
-@pytest.mark.parametrize("ending", [".npy", ".h5"])
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(("partition", "where"), GRIDS)
+NEEDS = {".h5": ("h5py", "hdf5"), ".nc": ("netCDF4", "scenes"), ".tif": ("rasterio", "scenes")}
+
+
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+@pytest.mark.parametrize(
+    ("place", "partition", "where", "ending"),
+    [
+        *((place, *grid, ending) for place in PLACES for grid in GRIDS for ending in (".npy", ".h5")),
+        *((place, *GRIDS[1], ending) for place in PLACES[1:] for ending in (".nc", ".tif", ".raw")),
+    ],
+)
 def test_pieces_are_saved_and_loaded_apart(play, tmp_path, monkeypatch, ending, place, partition, where):
-    """What NumPy and h5py read is the whole array; other partitions load it as they need it."""
-    if ending == ".h5":
-        pytest.importorskip("h5py", reason="h5py (extra pse[hdf5]) is not installed")
+    """What other libraries read is the whole array; other partitions load it as they need it."""
+    if ending in NEEDS:
+        name, extra = NEEDS[ending]
+        pytest.importorskip(name, reason=f"{name} (extra pse[{extra}]) is not installed")
     monkeypatch.chdir(tmp_path)
     body = f"""
   var f64[N, M] @ {where} u
@@ -323,6 +332,13 @@ def read(file):
     """Read a file without the code that is tested."""
     if file.endswith(".npy"):
         return np.load(file)
+    if file.endswith(".raw"):
+        return np.fromfile(file).reshape(7, 9)
+    if file.endswith(".tif"):
+        import rasterio
+
+        with rasterio.open(file) as opened:
+            return opened.read(1)
     import h5py
 
     with h5py.File(file) as opened:

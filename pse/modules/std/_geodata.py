@@ -1,0 +1,152 @@
+"""Files of geodata: bands of GeoTIFF by rasterio, variables of NetCDF by netCDF4.
+
+Values are as they are stored: scales and offsets are not applied, and cells without data have the file's own
+value for these.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse.modules._errors import ModuleError
+from pse.modules.std._formats import DATASET, HDF5, ArrayFile, Format, no_such_array, package
+
+STRIP: Final = 1 << 16
+"""Strips of a GeoTIFF have at most so many bytes, or one row."""
+
+_NETCDF: Final = threading.Lock()
+"""netCDF4 lets go of the interpreter, though its library is not made for threads."""
+
+_NO_VARIABLE: Final = "This is a netCDF dimension but not a netCDF variable."
+"""By this the format tells an axis that has no coordinates."""
+
+
+@contextmanager
+def _rasterio(file: str) -> Iterator[Any]:
+    """Give rasterio, which neither warns of files without a georeference nor logs what it raises anyway."""
+    rasterio = package(file, "rasterio", "scenes")
+    logging.getLogger("rasterio").addHandler(logging.NullHandler())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+        yield rasterio
+
+
+@contextmanager
+def _opened_geotiff(array: ArrayFile) -> Iterator[Any]:
+    with _rasterio(array.file) as rasterio, rasterio.open(array.file, driver="GTiff") as content:
+        yield _Bands(array, content, rasterio)
+
+
+class _Bands:
+    """The bands of a GeoTIFF, or one of them, as an array of which windows are read."""
+
+    def __init__(self, array: ArrayFile, content: Any, rasterio: Any) -> None:
+        self.array, self.content, self.errors = array, content, rasterio.errors
+        self.band = _band_of(array, content)
+        self.dtype = np.dtype(content.dtypes[(self.band or 1) - 1])
+        self.shape = (content.height, content.width) if self.band else (content.count, *content.shape)
+
+    def __getitem__(self, box: tuple[slice, ...]) -> NDArray[Any]:
+        rows, columns = ((part.start or 0, part.stop) for part in box[-2:])
+        bands = self.band or list(range(1, self.shape[0] + 1)[box[0]])
+        try:
+            return np.asarray(self.content.read(bands, window=(rows, columns)))
+        except self.errors.RasterioIOError as failure:
+            window = f"rows {rows[0]} to {rows[1] - 1} and columns {columns[0]} to {columns[1] - 1}"
+            named = ", ".join(map(str, np.atleast_1d(bands)))
+            message = f"{self.array.file} can't be read in {window} of band {named}: "
+            raise ModuleError(
+                message + str(failure.__cause__ or failure),
+                help="the file is damaged or not complete: fetch it anew",
+            ) from None
+
+
+def _band_of(array: ArrayFile, content: Any) -> int:
+    """Give the number of the band that the program wants; 0 for all of them."""
+    if not array.name:
+        return int(content.count == 1 and len(array.shape) == 2)
+    names = [name or str(number) for number, name in enumerate(content.descriptions, 1)]
+    if array.name in names:
+        return names.index(array.name) + 1
+    if array.name.isdecimal() and 1 <= int(array.name) <= content.count:
+        return int(array.name)
+    raise no_such_array(array, names, "band")
+
+
+def _begin_geotiff(draft: str, array: ArrayFile) -> int:
+    """Make an uncompressed GeoTIFF, one band after the other, with the georeference of another file."""
+    if not 2 <= len(array.shape) <= 3 or 0 in array.shape or array.dtype.kind not in "iufc":
+        raise ModuleError(
+            f"{array.file}: {array.dtype}[{', '.join(map(str, array.shape))}] is no picture",
+            help="a GeoTIFF has numbers in [rows, columns], or in [bands, rows, columns]; else use .npy",
+        )
+    bands, rows, columns = (1, *array.shape)[-3:]
+    most = max(1, STRIP // (columns * array.dtype.itemsize))
+    strip = next(height for height in range(min(most, rows), 0, -1) if rows % height == 0)
+    with _rasterio(array.file) as rasterio:
+        profile = {"height": rows, "width": columns, "count": bands, "dtype": array.dtype.name}
+        profile |= {"interleave": "band", "blockysize": strip, "BIGTIFF": "IF_SAFER", "SPARSE_OK": "FALSE"}
+        names, place = _georeference(rasterio, array, bands)
+        with rasterio.open(draft, "w", driver="GTiff", **profile, **place) as made:
+            for number, name in enumerate(names, 1):
+                made.set_band_description(number, name)
+        with rasterio.open(draft, driver="GTiff") as made:
+            begin = int(made.get_tag_item("BLOCK_OFFSET_0_0", "TIFF", bidx=1))
+    if os.path.getsize(draft) < begin + array.nbytes:
+        raise AssertionError(f"GDAL laid {draft} out otherwise: {os.path.getsize(draft)} bytes from {begin}")
+    return begin
+
+
+def _georeference(rasterio: Any, array: ArrayFile, bands: int) -> tuple[list[str], dict[str, Any]]:
+    """Take coordinate system, place, value for no data and names of bands from another file."""
+    if not array.like:
+        return [], {}
+    with rasterio.open(array.like) as other:
+        if other.shape != array.shape[-2:]:
+            rows, columns = other.shape
+            raise ModuleError(
+                f"{array.file} can't lie where {array.like} lies: that has {rows} × {columns} cells, "
+                f"the array {array.shape[-2]} × {array.shape[-1]}",
+                help="name a file of the array's size",
+            )
+        names = [name or "" for name in other.descriptions] if other.count == bands else []
+        return names, {"crs": other.crs, "transform": other.transform}
+
+
+@contextmanager
+def _opened_netcdf(array: ArrayFile) -> Iterator[Any]:
+    with _NETCDF, package(array.file, "netCDF4", "scenes").Dataset(array.file) as content:
+        content.set_auto_maskandscale(False)
+        names = [name for name in content.variables if name not in content.dimensions]
+        name = array.name or (names[0] if len(names) == 1 else DATASET)
+        if name not in content.variables:
+            raise no_such_array(array, names, "variable")
+        yield content.variables[name]
+
+
+def _begin_netcdf(draft: str, array: ArrayFile) -> int:
+    """Make a NetCDF-4 file, which is HDF5 whose axes are named, with one variable."""
+    if array.dtype.kind not in "iuf":
+        help = "save real and imaginary part apart, or use .npy"
+        raise ModuleError(f"{array.file}: NetCDF has no elements of type {array.dtype}", help=help)
+    begin = HDF5.begin(draft, array)
+    with package(array.file, "h5py", "hdf5").File(draft, "r+", locking=False) as made:
+        for number, extent in enumerate(array.shape):
+            axis = made.create_dataset(f"axis{number}", (extent,), ">f4")
+            axis.make_scale(f"{_NO_VARIABLE}{extent:10}")
+            made[DATASET].dims[number].attach_scale(axis)
+    return begin
+
+
+GEOTIFF: Final = Format(_opened_geotiff, _begin_geotiff, named=True, located=True)
+
+NETCDF: Final = Format(_opened_netcdf, _begin_netcdf, named=True)
