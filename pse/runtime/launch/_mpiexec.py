@@ -363,6 +363,7 @@ def rank_environment(
         defaults = {
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_hwloc_base_binding_policy": "none",
+            "OMPI_MCA_orte_keep_fqdn_hostnames": "1",  # Else it looks for a.b.org as a.
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
             "PRTE_MCA_hwloc_default_binding_policy": "none",
         }
