@@ -87,7 +87,10 @@ static int cancel(void *extra, int complete)
     return MPI_SUCCESS;
 }
 
-/* Whether looks come to this file's yield now; the first of them only counts that nothing was there. */
+/* Looks after which MPI is said not to yield: some may find what other ranks have sent, and don't yield then. */
+enum { LOOKS = 1000 };
+
+/* Whether looks come to this file's yield now: ranks that were spawned answer as those that spawned them do. */
 static bool looks_yield(void)
 {
     MPI_Request never;
@@ -95,7 +98,7 @@ static bool looks_yield(void)
     PMPI_Grequest_start(ask, do_nothing, cancel, NULL, &never);
     const enum pse_coopwait_mode outer = pse_coopwait_enter(PSE_COOPWAIT_LOOKS);
     yields = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < LOOKS && !yields; i++)
         PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
     pse_coopwait_leave(outer);
     PMPI_Grequest_complete(never);
