@@ -183,3 +183,27 @@ def test_messages_of_all_sizes_are_right_whichever_way_they_go(stacked, ranks):
     done = stacked(ranks, COOPWAIT, "-c", LARGE)
     assert done.code == 0, done.err
     assert done.out == "right\n" * ranks
+
+
+SPAWNING = """
+import sys
+from mpi4py import MPI
+parent = MPI.Comm.Get_parent()
+if parent != MPI.COMM_NULL:
+    parent.Barrier()
+    parent.Disconnect()
+else:
+    for _ in range(10):
+        children = MPI.COMM_WORLD.Spawn(sys.executable, sys.argv, 3)
+        children.Barrier()
+        children.Disconnect()
+"""
+
+
+@pytest.mark.mpi
+def test_ranks_and_those_that_they_spawn_meet_by_the_same_routines(stacked, tmp_path):
+    """Blocking operations don't match nonblocking ones."""
+    path = tmp_path / "spawning.py"
+    path.write_text(SPAWNING)
+    done = stacked(3, COOPWAIT, path, bare_may_fail=True)
+    assert done.code == 0, done.err
