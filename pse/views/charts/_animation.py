@@ -47,7 +47,7 @@ def check_animation(output: str) -> None:
     >>> check_animation("heat.avi")
     Traceback (most recent call last):
         ...
-    UsageError: heat.avi doesn't end in .gif, .mp4 or /
+    pse.errors.UsageError: the format can't be told from the name heat.avi: it must end in .gif, .mp4 or /
     """
     if not output.endswith(FILES):
         raise UsageError(ending_text(output, FILES), help="for example:  heat.gif, or frames/ for pictures")
