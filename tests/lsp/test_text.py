@@ -93,7 +93,7 @@ def test_the_interface_of_the_call_at_hand_is_shown():
     text = HEAT.replace('save("heat.npy", field)', 'save("heat.npy", ')
     lines, analysis = Lines(text, PositionCodec()), analysed(HEAT)
     shown = completion.signature_help(lines, analysis, position(text, '"heat.npy", ', 12))
-    assert shown.signatures[0].label == "save(file, a)"
+    assert shown.signatures[0].label == 'save(file, a, like = "")'
     assert shown.active_parameter == 1
     assert completion.signature_help(lines, analysis, position(text, "swap", 0)) is None
 
