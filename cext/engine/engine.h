@@ -85,6 +85,10 @@ int pse_engine_without_value(const pse_engine *engine, bool right, double real[2
 int32_t pse_engine_misfit(const pse_engine *engine, int64_t *which, pse_layout *found,
                           int64_t expected[PSE_MAX_DIMS]);
 
+/* After ROWS: the slot of the output, how many rows the module says that it has filled, how many there are,
+ * and whether it wrote behind the last one. */
+int32_t pse_engine_misfilled(const pse_engine *engine, int64_t *filled, int64_t *capacity, uint8_t *overrun);
+
 /* Before it runs: look for NaN and infinity in the outputs of every call. */
 void pse_engine_check_finite(pse_engine *engine);
 
@@ -105,6 +109,10 @@ bool pse_engine_slot_scalar(pse_engine *engine, int32_t slot, double real[2], in
 void pse_engine_set_integer(pse_engine *engine, int32_t slot, int64_t value);
 void pse_engine_set_real(pse_engine *engine, int32_t slot, double real, double imaginary, bool complex_value);
 pse_block *pse_engine_made(const pse_engine *engine, int32_t argument); /* output allocated for it */
+/* The shape that an output of a Python call must have; of a LATER the most rows. False: it has no value. */
+bool pse_engine_shape_due(pse_engine *engine, int32_t argument, int64_t shape[PSE_MAX_DIMS]);
+pse_block *pse_engine_make_later(pse_engine *engine, int32_t argument, const int64_t *shape,
+                                 int *code); /* Allocate a LATER; NULL: PSE_ARENA_* */
 bool pse_engine_set_bytes(pse_engine *engine, int32_t slot, const char *data, uint64_t size); /* an object */
 bool pse_engine_enter(pse_engine *engine); /* The Python module starts, or goes on; false: no memory. */
 /* It returned, or waits for what it posted: true if its partition rests.  Then run again; PYTHON comes once

@@ -38,6 +38,8 @@ cdef extern from "abi_plan.h" nogil:
         int32_t shape[8]
         uint32_t parts
         uint32_t checked
+        int32_t filled
+        uint32_t reserved
         uint64_t share_bytes
         uint64_t share_offset
         const char *text
@@ -220,6 +222,8 @@ cdef extern from "abi_plan.h" nogil:
         PSE_ARGUMENT_DIMENSION
         PSE_ARGUMENT_TEXT
         PSE_ARGUMENT_COMM
+        PSE_ARGUMENT_LATER
+        PSE_ARGUMENT_COUNT
         PSE_CALL_NATIVE
         PSE_CALL_PYTHON
         PSE_CALL_PUBLISH
@@ -228,6 +232,7 @@ cdef extern from "abi_plan.h" nogil:
         PSE_CALL_ZERO
         PSE_CALL_COMBINE
         PSE_CALL_FILL
+        PSE_CALL_CONCATENATE
         PSE_SLOT_EMPTY
         PSE_SLOT_SCALAR
         PSE_SLOT_BUFFER
@@ -246,6 +251,7 @@ cdef extern from "abi_plan.h" nogil:
         PSE_RUN_DEADLOCK
         PSE_RUN_NOT_FINITE
         PSE_RUN_UNDERRUN
+        PSE_RUN_ROWS
         PSE_RUN_SHAPE
         PSE_RUN_RELEASED
         PSE_RUN_PAUSE

@@ -57,6 +57,9 @@ ARGUMENT_DTYPE = np.dtype(
         # partitions
         ("parts", "<u4"),
         ("checked", "<u4"),  # READ, CHANGE: what comes must have this shape (an expression for each axis)
+        # MAKE: which argument of the call, a COUNT, says how many rows are filled; -1: all are
+        ("filled", "<i4"),
+        ("reserved", "<u4"),
         ("share_bytes", "<u8"),
         ("share_offset", "<u8"),
         ("text", "<u8"),
@@ -301,6 +304,9 @@ class ArgumentKind(IntEnum):
     DIMENSION = 6  # int64_t: `expression`
     TEXT = 7  # string: a constant, or what `slot` holds
     COMM = 8  # communicator: `text` is the address of its handle
+    LATER = 9  # array, allocated when the module has said how many rows it has; `shape` has the most
+    # int64_t that the module changes: how many rows outputs can have (`expression`), then how many they have
+    COUNT = 10
 
 
 class CallKind(IntEnum):
@@ -314,6 +320,7 @@ class CallKind(IntEnum):
     ZERO = 5  # `target` filled with zeros
     COMBINE = 6  # per-partition scalars or arrays of `source`, reduced in order of index -> `target`
     FILL = 7  # pieces of `source` (-1: none) -> cells of the array in `target`, placed by `parts`
+    CONCATENATE = 8  # pieces of `source` -> array in `target`, one behind the other along the first axis
 
 
 class RunResult(IntEnum):
@@ -333,6 +340,8 @@ class RunResult(IntEnum):
     DEADLOCK = 11  # nothing will ever move again: pse_engine_waits
     NOT_FINITE = 15  # `-o check=nan` has found an output with a NaN or infinity: see pse_engine_not_finite
     UNDERRUN = 16  # `--debug` has found that a module wrote before one of its arrays: see pse_engine_underrun
+    # a module has filled more rows of an output than there are, or says so: see pse_engine_misfilled
+    ROWS = 17
     SHAPE = 12  # an array has another shape than the call expects: see pse_engine_misfit
     RELEASED = 14  # a buffer was released more often than it was held: a fault of ours
     PAUSE = 13  # a pause is due and everything expected has come: see pause.c, then run again
@@ -376,6 +385,8 @@ class ArgumentRow(NamedTuple):
     shape: tuple[int, ...]
     parts: int
     checked: int
+    filled: int
+    reserved: int
     share_bytes: int
     share_offset: int
     text: int

@@ -56,6 +56,14 @@ def test_a_record_without_brackets_is_one():
     assert render_signature(signature) == f"coven module {text}"
 
 
+def test_what_a_module_decides_is_a_dimension_with_a_capacity():
+    text = "pick(in f64 x[n, 3], in i64 most, out f64 kept[?k <= 2 * most, 3], out i64 which[?k <= 2 * most])"
+    signature = parse_directive(text, PLACE)
+    assert render_signature(signature) == f"coven module {text}"
+    assert signature.dimensions == ("n", "?k")
+    assert [parameter.decided for parameter in signature.parameters] == [None, None, "?k", "?k"]
+
+
 @pytest.mark.parametrize(
     ("text", "code", "column", "message"),
     [
@@ -78,6 +86,15 @@ def test_a_record_without_brackets_is_one():
         ("f(in f64 for, in f64 x = 2)", "E0510", 27, "`for` is a word of the language"),
         ("f(in f64 x[-1])", "E0306", 29, "an extent cannot be negative: this is -1"),
         ("f(in f64 x[n] @ block(0) halo(-1))", "E0306", 48, "the width of a halo cannot be negative"),
+        ("f(in f64 x[?n])", "E0511", 29, "`?n`: an input has the extent of what the call gives"),
+        ("f(out f64 x[3, ?n <= 4])", "E0511", 33, "`?n`: a module decides how many rows it gives, which is"),
+        ("f(out f64 x[?n <= -4])", "E0306", 36, "a capacity cannot be negative: this is -4"),
+        ("f(out f64 x[?n <= m / 2.5])", "E0511", 36, "an extent must be integer arithmetic"),
+        ("f(out f64 x[?n] @ block(0) halo(1))", "E0511", 30, "of a size that the module decides has no halo"),
+        ("f(in f64 y[n], out f64 x[?n])", "E0511", 20, "`n` is both known before the call and decided"),
+        ("f(in i64 n, out f64 x[?n])", "E0511", 20, "`n` is both known before the call and decided"),
+        ("f(out f64 x[?n <= 4], out f64 y[?n <= 5])", "E0511", 40, "`?n` has two capacities"),
+        ("f(out f64 x[2 * ?n])", "E0510", 34, "expected an expression, found `?`"),
         ("f(in f64 x" + "(" * 200, "E0008", 0, "too deep"),
     ],
 )

@@ -71,6 +71,8 @@ MODULES = {
         mix(in T x[n], in T y[n])
         shaped(out f64 x[n])
         flat(out f64 x[m, n])
+        find(in f64 x[n], out f64 kept[?k <= n])
+        find_rows(in f64 x[n, m], out f64 kept[?k <= n, m], out i64 which[?k <= n])
     """,
     "bodies.c": """
         record Body { i32 kind   f64 x, v }

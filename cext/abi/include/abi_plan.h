@@ -128,6 +128,11 @@ enum pse_argument_kind {
     PSE_ARGUMENT_DIMENSION = 6, /* int64_t: `expression` */
     PSE_ARGUMENT_TEXT = 7, /* string: a constant, or what `slot` holds */
     PSE_ARGUMENT_COMM = 8, /* communicator: `text` is the address of its handle */
+    /* array, allocated when the module has said how many rows it has; `shape` has the most */
+    PSE_ARGUMENT_LATER = 9,
+    /* int64_t that the module changes: how many rows outputs can have (`expression`), then how many they
+     * have */
+    PSE_ARGUMENT_COUNT = 10,
 };
 
 /* An argument of a call. */
@@ -143,18 +148,22 @@ typedef struct pse_argument {
      * partitions */
     uint32_t parts;
     uint32_t checked; /* READ, CHANGE: what comes must have this shape (an expression for each axis) */
+    /* MAKE: which argument of the call, a COUNT, says how many rows are filled; -1: all are */
+    int32_t filled;
+    uint32_t reserved;
     uint64_t share_bytes;
     uint64_t share_offset;
     const char *text;
 } pse_argument;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_argument) == 88 && offsetof(pse_argument, kind) == 0 &&
+_Static_assert(sizeof(pse_argument) == 96 && offsetof(pse_argument, kind) == 0 &&
                offsetof(pse_argument, slot) == 4 && offsetof(pse_argument, expression) == 8 &&
                offsetof(pse_argument, dtype) == 12 && offsetof(pse_argument, ndim) == 14 &&
                offsetof(pse_argument, itemsize) == 16 && offsetof(pse_argument, shape) == 20 &&
                offsetof(pse_argument, parts) == 52 && offsetof(pse_argument, checked) == 56 &&
-               offsetof(pse_argument, share_bytes) == 64 && offsetof(pse_argument, share_offset) == 72 &&
-               offsetof(pse_argument, text) == 80,
+               offsetof(pse_argument, filled) == 60 && offsetof(pse_argument, reserved) == 64 &&
+               offsetof(pse_argument, share_bytes) == 72 && offsetof(pse_argument, share_offset) == 80 &&
+               offsetof(pse_argument, text) == 88,
                "pse_argument as NumPy has it");
 #endif
 
@@ -228,6 +237,8 @@ enum pse_call_kind {
     PSE_CALL_COMBINE = 6,
     /* pieces of `source` (-1: none) -> cells of the array in `target`, placed by `parts` */
     PSE_CALL_FILL = 7,
+    /* pieces of `source` -> array in `target`, one behind the other along the first axis */
+    PSE_CALL_CONCATENATE = 8,
 };
 
 /* A call of a module, or an operation of the engine. */
@@ -426,6 +437,8 @@ enum pse_run_result {
     PSE_RUN_NOT_FINITE = 15,
     /* `--debug` has found that a module wrote before one of its arrays: see pse_engine_underrun */
     PSE_RUN_UNDERRUN = 16,
+    /* a module has filled more rows of an output than there are, or says so: see pse_engine_misfilled */
+    PSE_RUN_ROWS = 17,
     PSE_RUN_SHAPE = 12, /* an array has another shape than the call expects: see pse_engine_misfit */
     PSE_RUN_RELEASED = 14, /* a buffer was released more often than it was held: a fault of ours */
     PSE_RUN_PAUSE = 13, /* a pause is due and everything expected has come: see pause.c, then run again */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collectives/operators.h"
+#include "dynamic_rows.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
 #include "state/expressions.h"
@@ -229,6 +230,8 @@ uint64_t pse_engine_run_operation(pse_engine *s, pse_context *context, const pse
     switch (call->kind) {
     case PSE_CALL_ASSEMBLE:
         return s->outputs.aliased ? 0 : place_pieces(s, call, source, s->outputs.made[0]);
+    case PSE_CALL_CONCATENATE:
+        return pse_engine_join(s, s->outputs.made[0], source);
     case PSE_CALL_FILL:
         return place_pieces(s, call, source, pse_engine_slot_read(context, call->target)->as.buffer);
     case PSE_CALL_DUPLICATE:

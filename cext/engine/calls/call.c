@@ -7,6 +7,7 @@
 #include "calls/margin_check.h"
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
+#include "dynamic_rows.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
 #include "state/expressions.h"
@@ -66,8 +67,10 @@ static enum pse_engine_readiness argument_ready(pse_engine *s, pse_context *cont
         return slot_ready(s, context, call, argument->slot, true);
     case PSE_ARGUMENT_SCALAR:
     case PSE_ARGUMENT_DIMENSION:
+    case PSE_ARGUMENT_COUNT:
         return pse_engine_expression_ready(context, s, argument->expression) ? READY : NOT_YET;
     case PSE_ARGUMENT_MAKE:
+    case PSE_ARGUMENT_LATER:
         for (int axis = 0; axis < argument->ndim; axis++)
             if (!pse_engine_expression_ready(context, s, argument->shape[axis]))
                 return NOT_YET;
@@ -177,8 +180,8 @@ static int resume(pse_engine *s, pse_context *context, const pse_call *call, int
         return PROGRESS_BLOCKED;
     if (call->kind == PSE_CALL_PYTHON)
         return pse_engine_fail(s, context, call, PSE_RUN_PYTHON, result);
-    pse_engine_complete_compiled(s, context, call);
-    return hand_over(s, context, call, result);
+    int progress = pse_engine_complete_compiled(s, context, call, result);
+    return progress == PROGRESS_RAN ? hand_over(s, context, call, result) : progress;
 }
 
 /* A collective call waits for its turn, with all it needs in its hands. */
@@ -220,7 +223,9 @@ int pse_engine_call_step(pse_engine *s, pse_context *context, const pse_call *ca
     if (!pse_engine_arrays_fit(s, context, call))
         return pse_engine_fail(s, context, call, PSE_RUN_SHAPE, result);
     s->outputs.aliased = pse_engine_alias_output(s, context, call);
-    int code = s->outputs.aliased ? 0 : pse_engine_make_outputs(s, context, call);
+    int code = s->outputs.aliased                   ? 0
+               : call->kind == PSE_CALL_CONCATENATE ? pse_engine_make_joined(s, context, call)
+                                                    : pse_engine_make_outputs(s, context, call);
     if (code != 0)
         return wait_for_space(s, context, call, code, result);
     return pse_engine_order_matters(s, call) ? stand(s, context, call, result)

@@ -7,6 +7,7 @@
 
 #include "calls/outputs.h"
 #include "calls/partition_wait.h"
+#include "dynamic_rows.h"
 #include "messaging.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
@@ -128,6 +129,7 @@ static bool bind(pse_engine *s, pse_context *context, const pse_call *call, void
             memset(&scalars[i], 0, sizeof scalars[i]);
             break;
         case PSE_ARGUMENT_DIMENSION:
+        case PSE_ARGUMENT_COUNT:
             if (!pse_engine_evaluate_integer(context, s, argument->expression, &scalars[i].i64))
                 return false;
             break;
@@ -150,10 +152,13 @@ static void store_scalars(pse_engine *s, pse_context *context, const pse_call *c
 }
 
 /* The module has returned and nothing that it posted is under way. */
-int pse_engine_complete_compiled(pse_engine *s, pse_context *context, const pse_call *call)
+int pse_engine_complete_compiled(pse_engine *s, pse_context *context, const pse_call *call, int *result)
 {
-    store_scalars(s, context, call,
-                  context->parked ? context->parked->scalars : s->partition_wait.frame->scalars);
+    const pse_engine_argument_value *scalars =
+        context->parked ? context->parked->scalars : s->partition_wait.frame->scalars;
+    if (!pse_engine_take_rows(s, call, scalars))
+        return pse_engine_fail(s, context, call, PSE_RUN_ROWS, result);
+    store_scalars(s, context, call, scalars);
     pse_engine_store_outputs(s, context, call);
     pse_engine_call_unpark(s, context);
     return PROGRESS_RAN;
@@ -202,5 +207,5 @@ int pse_engine_run_compiled(pse_engine *s, pse_context *context, const pse_call 
     if (s->pending.module_code != 0)
         return pse_engine_fail(s, context, call, PSE_RUN_MODULE_FAILED, result);
     return pse_engine_call_parks(s, context, call) ? PROGRESS_PARKED
-                                                   : pse_engine_complete_compiled(s, context, call);
+                                                   : pse_engine_complete_compiled(s, context, call, result);
 }

@@ -8,6 +8,6 @@ int pse_engine_run_compiled(pse_engine *s, pse_context *context, const pse_call 
 /* Have a process that a module forks end where the module returns in it; false if memory ran out. */
 bool pse_engine_watch_forks(void);
 /* The module has returned and nothing that it posted is under way. */
-int pse_engine_complete_compiled(pse_engine *s, pse_context *context, const pse_call *call);
+int pse_engine_complete_compiled(pse_engine *s, pse_context *context, const pse_call *call, int *result);
 
 #endif

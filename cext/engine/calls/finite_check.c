@@ -77,8 +77,9 @@ static bool value_is_finite(pse_engine *s, const pse_engine_value *v)
 
 static bool is_output(const pse_argument *argument)
 {
-    return argument->kind == PSE_ARGUMENT_MAKE || argument->kind == PSE_ARGUMENT_CHANGE ||
-           argument->kind == PSE_ARGUMENT_UPDATE || argument->kind == PSE_ARGUMENT_RESULT;
+    return argument->kind == PSE_ARGUMENT_MAKE || argument->kind == PSE_ARGUMENT_LATER ||
+           argument->kind == PSE_ARGUMENT_CHANGE || argument->kind == PSE_ARGUMENT_UPDATE ||
+           argument->kind == PSE_ARGUMENT_RESULT;
 }
 
 bool pse_engine_outputs_are_finite(pse_engine *s, pse_context *context, const pse_call *call)

@@ -7,8 +7,8 @@
 static bool is_array(const pse_argument *argument)
 {
     return argument->kind == PSE_ARGUMENT_READ || argument->kind == PSE_ARGUMENT_MAKE ||
-           argument->kind == PSE_ARGUMENT_CHANGE || argument->kind == PSE_ARGUMENT_UPDATE ||
-           argument->kind == PSE_ARGUMENT_RESULT;
+           argument->kind == PSE_ARGUMENT_LATER || argument->kind == PSE_ARGUMENT_CHANGE ||
+           argument->kind == PSE_ARGUMENT_UPDATE || argument->kind == PSE_ARGUMENT_RESULT;
 }
 
 /* How far before its data the nearest byte is that was overwritten; 0: none was. */

@@ -3,10 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dynamic_rows.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
 #include "state/expressions.h"
 #include "state/slots.h"
+
+/* More than any machine has; what is rounded up, or gets a head, still has a size. */
+#define PSE_MOST_BYTES (INT64_C(1) << 56)
 
 /* Where a context keeps outputs; NULL: no memory. */
 static pse_engine_kept_output *kept_outputs(pse_context *context)
@@ -58,6 +62,19 @@ static bool is_shared_part(const pse_engine *s, const pse_argument *argument)
     return argument->parts > 0 && !s->buffers.guarded;
 }
 
+/* Whether an array has more bytes than can be counted. */
+static bool is_beyond_memory(const pse_layout *layout)
+{
+    int64_t bytes = layout->itemsize;
+    for (int axis = 0; axis < layout->ndim; axis++)
+        if (layout->shape[axis] == 0)
+            return false;
+    for (int axis = 0; axis < layout->ndim; axis++)
+        if (__builtin_mul_overflow(bytes, layout->shape[axis], &bytes))
+            return true;
+    return bytes > PSE_MOST_BYTES;
+}
+
 static pse_block *make_output(pse_engine *s, pse_context *context, const pse_call *call, int32_t which,
                               const pse_argument *argument, int *code)
 {
@@ -71,12 +88,18 @@ static pse_block *make_output(pse_engine *s, pse_context *context, const pse_cal
         }
     }
     pse_engine_layout_fill(&layout, argument->dtype, argument->itemsize, argument->ndim, shape);
-    uint64_t bytes = pse_engine_layout_bytes(&layout);
+    uint64_t bytes = pse_engine_layout_bytes(&layout), margin = pse_engine_rows_margin(s, argument);
+    if (is_beyond_memory(&layout)) {
+        *code = PSE_ARENA_TOO_LARGE;
+        return NULL;
+    }
     pse_block *block = is_shared_part(s, argument)
                            ? make_shared_part(s, context, call, which, argument, bytes, code)
-                           : pse_engine_buffer_make(s, bytes, code);
+                           : pse_engine_buffer_make(s, bytes + margin, code);
     if (block != NULL)
         pse_engine_buffer_describe(s, block, &layout, call->site, context->tph);
+    if (block != NULL && margin > 0)
+        pse_engine_rows_mark(s, argument, block);
     if (block != NULL && s->finite_check.on) /* What a module leaves out is not what it made. */
         memset(pse_engine_buffer_data(s, block), s->buffers.poisoned ? PSE_POISON_FRESH : 0, bytes);
     return block;
@@ -127,7 +150,7 @@ void pse_engine_store_outputs(pse_engine *s, pse_context *context, const pse_cal
 {
     for (int32_t i = 0; i < call->arguments; i++) {
         const pse_argument *argument = &s->plan->arguments[call->first_argument + i];
-        if (argument->kind != PSE_ARGUMENT_MAKE)
+        if (argument->kind != PSE_ARGUMENT_MAKE && argument->kind != PSE_ARGUMENT_LATER)
             continue;
         pse_engine_value *v = pse_engine_slot_renew(s, context, argument->slot);
         v->state = VALUE_BUFFER;

@@ -44,6 +44,24 @@ cdef class Calls(Core):
         """Give the Buffer that was allocated for an output of the pending call."""
         return self._wrap(pse_engine_made(self.sequencer, argument), True)
 
+    def shape_due(self, int32_t argument, int ndim):
+        """Give the shape of an output that is allocated later, with the most rows; raises ArithmeticError."""
+        cdef int64_t shape[8]
+        if not pse_engine_shape_due(self.sequencer, argument, shape):
+            raise ArithmeticError("an extent has no value")
+        return tuple([shape[axis] for axis in range(ndim)])
+
+    def make_later(self, int32_t argument, tuple rows):
+        """Allocate an output of the pending call, now that its shape is known; gives the Buffer."""
+        cdef int64_t shape[8]
+        cdef int code = 0
+        for axis in range(len(rows)):
+            shape[axis] = rows[axis]
+        cdef pse_block *block = pse_engine_make_later(self.sequencer, argument, shape, &code)
+        if block is NULL:
+            raise MemoryError("no memory left for an output")
+        return self._wrap(block, True)
+
     def keep(self, Buffer buffer):
         """Module code kept an array beyond its call: hold the buffer until the array is gone."""
         pse_engine_pin(self.sequencer, buffer.block)

@@ -85,6 +85,13 @@ cdef class Core:
         axes = range(found.ndim)
         return slot, piece, tuple(found.shape[i] for i in axes), tuple(expected[i] for i in axes)
 
+    def misfilled(self):
+        """Give (slot, rows filled, rows there are, whether more was written) of an output that can't be so."""
+        cdef int64_t filled = 0, capacity = 0
+        cdef uint8_t overrun = 0
+        cdef int32_t slot = pse_engine_misfilled(self.sequencer, &filled, &capacity, &overrun)
+        return slot, filled, capacity, bool(overrun)
+
     def check_finite(self):
         """Before it runs: look for NaN and infinity in the outputs of every call."""
         pse_engine_check_finite(self.sequencer)

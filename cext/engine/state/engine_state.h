@@ -15,6 +15,7 @@
 #include "calls/partition_wait.h"
 #include "deadlock_detection.h"
 #include "doorbell.h"
+#include "dynamic_rows.h"
 #include "engine.h"
 #include "pause.h"
 #include "state/buffers.h"
@@ -64,6 +65,7 @@ struct pse_engine {
     pse_engine_deadlock deadlock;
     pse_engine_pause pause;
     pse_engine_unfit_array misfit;
+    pse_engine_misfilled_rows misfilled;
     pse_engine_no_value no_value;
     pse_engine_finite_check finite_check;
     pse_engine_margin_check margin_check;

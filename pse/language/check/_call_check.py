@@ -21,7 +21,14 @@ from pse.language.syntax import ast as sx
 from pse.language.syntax._words import BUILTINS
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC, fits
-from pse.language.types._expressions import Expression, Name, names_in, read_position, render_expression
+from pse.language.types._expressions import (
+    Expression,
+    Name,
+    is_dynamic,
+    names_in,
+    read_position,
+    render_expression,
+)
 from pse.language.types._records import difference, record_of
 from pse.language.types._shape_unification import Matcher
 from pse.language.types._symbolic_extents import Extent
@@ -49,6 +56,8 @@ class CallCheck(CallContext):
         self.element: Element | None = None  # what `T` stands for
         self.inputs: list[Argument] = []
         parameters = self.signature.parameters
+        decided = {p.decided for p in parameters if p.decided is not None}
+        self.matcher.known |= {name: extents.atom(name) for name in decided}
         self.sizes = {name for p in parameters for extent in p.type.shape or () for name in names_in(extent)}
 
     # Arguments.
@@ -391,7 +400,8 @@ class CallCheck(CallContext):
             return False
         self._warn_of_frame(parameter, type, display, span)
         for axis, extent in enumerate(extents.local_shape(type, self.context.lookup)):
-            self._expect(parameter, shape[axis], extent, axis, display, type, span)
+            if not extents.is_dynamic(extent):  # Else it is as long as the call makes it.
+                self._expect(parameter, shape[axis], extent, axis, display, type, span)
         return True
 
     def _counters_known(self, entity: TagEntity, span: Span) -> bool:
@@ -412,7 +422,8 @@ class CallCheck(CallContext):
 
     def call_site(self, outputs: Sequence[Output]) -> CallSite:
         """Put the checked call together."""
-        dimensions = {name: extents.to_expression(extent) for name, extent in self.matcher.known.items()}
+        known = {name: extents.to_expression(extent) for name, extent in self.matcher.known.items()}
+        dimensions = {name: tree for name, tree in known.items() if not is_dynamic(tree)}
         context = self.context
         context.calls += 1
         return CallSite(

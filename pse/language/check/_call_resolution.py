@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck, named_tag
-from pse.language.check._context import Context
+from pse.language.check._context import ROOT, Context
 from pse.language.check._declarations import no_such_module
+from pse.language.check._distribution_check import has_dynamic_extent
 from pse.language.check._inlining import Walk, inline, swapped_members, with_members
 from pse.language.check._ir import (
     Assign,
@@ -285,7 +286,18 @@ def _ordinary(check: CallCheck, found: list[Target | None]) -> list[Output]:
     check.check_inputs(arguments)
     if check.failed:
         return []
-    return module_outputs(check, found)
+    return [_as_stated(check, output) for output in module_outputs(check, found)]
+
+
+def _as_stated(check: CallCheck, output: Output) -> Output:
+    """Let `load` give as many rows as the file has, where the program leaves them open."""
+    if check.reference.language != "std" or not has_dynamic_extent(output.type):
+        return output
+    parameter = replace(output.parameter, type=replace(output.type, distribution=ROOT))
+    others = tuple(p for p in check.signature.parameters if p.name != parameter.name)
+    signature = replace(check.signature, parameters=(*others, parameter))
+    check.reference = replace(check.reference, signature=signature)
+    return replace(output, parameter=parameter)
 
 
 def _swap(context: Context, node: sx.Call) -> list[Statement]:
@@ -341,7 +353,7 @@ def _swapped(context: Context, argument: sx.CallArgument) -> TagEntity | None:
 
 
 def _exchangeable(context: Context, left: Type, right: Type) -> bool:
-    shapes = [[context.extent(extent) for extent in type.shape or ()] for type in (left, right)]
+    shapes = [context.shape(type) for type in (left, right)]
     same = replace(left, shape=()) == replace(right, shape=())
     return same and shapes[0] == shapes[1] and len(left.shape or ()) == len(right.shape or ())
 

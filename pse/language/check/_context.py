@@ -16,7 +16,15 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._expressions import Expression, Name, names_in, render_expression, substitute
+from pse.language.types._expressions import (
+    DYNAMIC,
+    Expression,
+    Name,
+    is_dynamic,
+    names_in,
+    render_expression,
+    substitute,
+)
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     DIRECTIVE_MARKS,
@@ -265,6 +273,14 @@ class Context:
     def extent(self, expression: Expression) -> Extent:
         """Normalise an extent."""
         return extents.extent_of(expression, self.lookup)
+
+    def shape(self, type: Type) -> list[Extent]:
+        """Normalise a shape; extents that modules decide are alike, whatever they are called."""
+        anyhow = Name(DYNAMIC)
+        trees = [
+            substitute(tree, lambda name: anyhow if is_dynamic(name) else name) for tree in type.shape or ()
+        ]
+        return [self.extent(tree) for tree in trees]
 
     def constant(self, expression: Expression) -> Expression | None:
         """Write an expression over parameters, `procs`, partitions, loop counters; None if it needs more."""

@@ -26,7 +26,19 @@ from pse.language.syntax._kept_trees import directive_tree, program_tree
 from pse.language.syntax._words import RESERVED
 from pse.language.types._elements import fits, literal_element
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Apply, Expression, Name, Number, Text, Unary, names_in, walk
+from pse.language.types._expressions import (
+    DYNAMIC,
+    Apply,
+    Binary,
+    Expression,
+    Name,
+    Number,
+    Text,
+    Unary,
+    is_dynamic,
+    names_in,
+    walk,
+)
 from pse.language.types._records import record_of
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Signature, Type
 from pse.records import dataclass
@@ -105,6 +117,8 @@ def parse_directive(
     _check_words(tree, found.append)
     _check_negative(tree, found.append)
     _check_shapes(parameters, found.append)
+    if not found:
+        _check_dynamic(parameters, found.append)
     if found:
         return tuple(found)
     return Signature(tree.name.id, tuple(parameters), _dimensions(parameters), tree.collective, span)
@@ -117,12 +131,12 @@ def _parameter(
     any_element = node.type.element.id == ANY_ELEMENT
     element = None if any_element else element_of(node.type.element, report, records=records)
     single = record_of(element) is not None and node.type.shape is None
-    shape = written_shape(node.type, element)
+    shape, capacity = _without_capacity(written_shape(node.type, element))
     type = Type(element, () if shape is None else (shape or None), _distribution(node, report))
     _check_element(node, type, direction, report)
     _check_default(node, type, direction, report)
     _check_interior(node, report)
-    return Parameter(node.name.id, direction, type, node.default, node.span, single, node.interior)
+    return Parameter(node.name.id, direction, type, node.default, node.span, single, node.interior, capacity)
 
 
 def _check_interior(node: sx.DirectiveParameter, report: Report) -> None:
@@ -137,6 +151,16 @@ def _check_interior(node: sx.DirectiveParameter, report: Report) -> None:
         message = f"`{name}` is `interior`, but its extents leave no place for a halo"
         help = f"leave out `interior`, or count the halo:  {name}[n + 2]"
         report(error_at("E0511", message, node.span, help=help))
+
+
+def _without_capacity(
+    shape: tuple[Expression, ...] | None,
+) -> tuple[tuple[Expression, ...] | None, Expression | None]:
+    """Take the capacity off an extent that the module decides: `?n <= m`."""
+    first = shape[0] if shape else None
+    if shape and isinstance(first, Binary) and first.operator == "<=":
+        return (first.left, *shape[1:]), first.right
+    return shape, None
 
 
 def _distribution(node: sx.DirectiveParameter, report: Report) -> Distribution:
@@ -203,6 +227,8 @@ def _check_negative(tree: sx.Directive, report: Report) -> None:
         written = parameter.type.distribution
         widths = written.halo if written is not None else ()
         named = [("an extent", one) for one in parameter.type.shape or ()]
+        _, capacity = _without_capacity(parameter.type.shape)
+        named += [("a capacity", capacity)] if capacity is not None else []
         for what, extent in [*named, *(("the width of a halo", one) for one in widths)]:
             value = _constant(extent)
             if value is not None and value < 0:
@@ -227,10 +253,10 @@ def _check_shapes(parameters: list[Parameter], report: Report) -> None:
     by_name = {parameter.name: parameter for parameter in parameters}
     integers = (Element.I64, Element.I32)
     for parameter in parameters:
-        for extent in parameter.type.shape or ():
+        for extent in parameter.sizes:
             span = extent.span or parameter.span
             assert span is not None, "the parser gives every parameter a span"
-            if not all(_is_arithmetic(node) for node in walk(extent)):
+            if not is_dynamic(extent) and not all(_is_arithmetic(node) for node in walk(extent)):
                 message = "an extent must be integer arithmetic on dimension names"
                 help = "use names, integers and + - * / %, for example:  u[n + 2, 2 * m]"
                 report(error_at("E0511", message, span, help=help))
@@ -246,6 +272,53 @@ def _check_shapes(parameters: list[Parameter], report: Report) -> None:
                     )
                     help = f"declare the parameter as  in i64 {name},  or give one of the two another name"
                     report(error_at("E0511", message, span, help=help))
+
+
+def _check_dynamic(parameters: list[Parameter], report: Report) -> None:
+    """Check the extents that the module decides: the first of outputs, a name with one capacity."""
+    capacities: dict[str, Expression | None] = {}
+    for parameter in parameters:
+        for axis, extent in enumerate(parameter.type.shape or ()):
+            if not is_dynamic(extent):
+                continue
+            if fault := _misplaced(parameter, axis, extent):
+                report(error_at("E0511", fault[0], extent.span or _place(parameter), help=fault[1]))
+                continue
+            (name,) = names_in(extent)
+            if capacities.setdefault(name, parameter.capacity) != parameter.capacity:
+                message = f"`{name}` has two capacities in this directive"
+                help = "give outputs of one extent one capacity, or give the extents two names"
+                report(error_at("E0511", message, _place(parameter), help=help))
+    _check_decided(parameters, {name.removeprefix(DYNAMIC) for name in capacities}, report)
+
+
+def _misplaced(parameter: Parameter, axis: int, extent: Expression) -> tuple[str, str] | None:
+    """Say what is wrong with an extent that the module is to decide, and what to do about it."""
+    name = min(name for name in names_in(extent) if name.startswith(DYNAMIC))
+    if parameter.direction is not Direction.OUT:
+        help = f"leave out the question mark:  {parameter.name}[{name.removeprefix(DYNAMIC)}]"
+        return f"`{name}`: an input has the extent of what the call gives", help
+    if axis:
+        help = f"let the rows be the first axis:  {parameter.name}[{name}, …]"
+        return f"`{name}`: a module decides how many rows it gives, which is the first extent", help
+    if parameter.type.distribution.halo:
+        return f"`{name}`: an array of a size that the module decides has no halo", "leave out the halo"
+    return None
+
+
+def _check_decided(parameters: list[Parameter], decided: set[str], report: Report) -> None:
+    """Refuse the names of what the module decides where a value is needed before."""
+    scalars = {parameter.name for parameter in parameters}
+    for parameter in parameters:
+        used = {name for extent in parameter.sizes for name in names_in(extent)} & decided
+        for name in sorted(used | (decided & {parameter.name} & scalars)):
+            message = f"`{name}` is both known before the call and decided by the module (`?{name}`)"
+            report(error_at("E0511", message, _place(parameter), help="give the two different names"))
+
+
+def _place(parameter: Parameter) -> Span:
+    assert parameter.span is not None, "the parser gives every parameter a span"
+    return parameter.span
 
 
 def _is_arithmetic(node: Expression) -> bool:
@@ -267,7 +340,7 @@ def _dimensions(parameters: list[Parameter]) -> tuple[str, ...]:
     scalars = {parameter.name for parameter in parameters}
     found: dict[str, None] = {}
     for parameter in parameters:
-        for extent in parameter.type.shape or ():
+        for extent in parameter.sizes:
             found |= {
                 node.id: None for node in walk(extent) if isinstance(node, Name) and node.id not in scalars
             }

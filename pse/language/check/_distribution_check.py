@@ -28,11 +28,19 @@ from pse.language.check._scope import PROCS, TagEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._evaluation import evaluate
-from pse.language.types._expressions import Expression, Name, Value, names_in, render_expression
+from pse.language.types._expressions import (
+    Expression,
+    Name,
+    Value,
+    is_dynamic,
+    names_in,
+    render_expression,
+)
 from pse.language.types._types import (
     Distribution,
     Parameter,
     Pattern,
+    Type,
     render_distribution,
 )
 
@@ -119,6 +127,33 @@ def _same(left: Expression | None, right: Expression | None, context: Context) -
     if left is None or right is None:
         return left is right
     return context.extent(left) == context.extent(right)
+
+
+def has_dynamic_extent(type: Type) -> bool:
+    """Whether modules decide, while the program runs, how many rows an array has."""
+    return any(is_dynamic(extent) for extent in type.shape or ())
+
+
+def dynamic_misplaced(type: Type) -> str | None:
+    """Say why an array whose rows modules decide can't be laid out so; None if it can."""
+    distribution, shape = type.distribution, type.shape or ()
+    if any(is_dynamic(extent) for extent in shape[1:]):
+        return "a module decides how many rows an array has: only the first extent can be like `?n`"
+    if not has_dynamic_extent(type) or not distribution.distributed:
+        return None
+    if (distribution.pattern, distribution.axes) != (Pattern.BLOCK, (0,)):
+        return "an array whose rows the modules decide is cut along them, into one block for each partition"
+    return "an array whose rows the modules decide has no halo" if distribution.halo else None
+
+
+def refuse_dynamic(check: CallContext, type: Type, why: str, help: str, span: Span | None = None) -> bool:
+    """Report an operand whose rows modules decide, where their number is needed before the run."""
+    if has_dynamic_extent(type):
+        message = f"the number of rows is known only while the program runs: {why}"
+        label = check.context.show(type)
+        check.fail("E0326", message, span or check.node.span, label=label, help=help, directive=False)
+        return True
+    return False
 
 
 def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) -> list[Diagnostic]:

@@ -311,7 +311,7 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
             f"distribution mismatch: `{entity.display}` is not distributed as the segment declares",
             conversion(context, entity, wanted.distribution),
         )
-    elif [context.extent(e) for e in have.shape or ()] != [context.extent(e) for e in wanted.shape or ()]:
+    elif context.shape(have) != context.shape(wanted):
         code, message, help = (
             "E0311",
             f"shape mismatch: `{entity.display}` does not have the shape that the segment declares",

@@ -9,7 +9,12 @@ from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, no_such_axis
-from pse.language.check._distribution_check import in_one_place, same_pattern
+from pse.language.check._distribution_check import (
+    dynamic_misplaced,
+    has_dynamic_extent,
+    in_one_place,
+    same_pattern,
+)
 from pse.language.check._ir import Output
 from pse.language.check._remedies import another_name, declaration, distributed_so, lies, output_text
 from pse.language.check._targets import Target, check_reduction, refuse_distributed_scalar
@@ -142,7 +147,7 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
         code, message = "E0312", f"distribution mismatch: the call does not give what `{entity.display}` is"
     elif known.element is not type.element:
         code, message = "E0303", f"the call does not give the element type of `{entity.display}`"
-    elif [context.extent(e) for e in known.shape or ()] != [context.extent(e) for e in type.shape or ()]:
+    elif context.shape(known) != context.shape(type):
         code, message = "E0311", f"shape mismatch: the call does not give the shape of `{entity.display}`"
     else:
         return True
@@ -176,17 +181,45 @@ def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | N
     if distribution is None:
         return None
     if goal.known is not None:
-        return replace(goal.known, distribution=distribution)
+        type = replace(goal.known, distribution=distribution)
+        return type if _fits_known(check, parameter, goal) else None
     if parameter.type.shape is None:
         _unknown_size(check, goal, parameter.name)
         return None
     local = [check.matcher.extent(pattern) for pattern in parameter.type.shape]
-    unknown = {name for extent in local for name in extents.dimensions_in(extent)}
-    if unknown:
-        _unknown_size(check, goal, *sorted(unknown))
+    if not _has_known_sizes(check, parameter, goal):
         return None
     shape = _global_shape(check, goal, local, distribution)
     return Type(element, shape, distribution) if shape is not None else None
+
+
+def _fits_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
+    """Whether a tag of a known type can have as many rows as the module gives, if that is decided then."""
+    assert goal.known is not None, "checked by the caller"
+    if has_dynamic_extent(goal.known):
+        return _has_known_sizes(check, parameter, goal)
+    local = [check.matcher.extent(pattern) for pattern in parameter.type.shape or ()]
+    if not any(extents.is_dynamic(extent) for extent in local):
+        return True
+    assert goal.entity is not None, "its type is known"
+    decided = render_shape(Type(None, tuple(map(extents.to_expression, local))))
+    name = goal.entity.display
+    message = f"`{check.node.callee.text}` gives {decided}, which is known only while the program runs"
+    notes = [(goal.entity.span, f"`{name}` is declared here as {check.context.show(goal.known)}")]
+    element = goal.known.element.label if goal.known.element is not None else "f64"
+    help = f"declare it so, too:  var {element}{decided} {name},  or give the output another name"
+    check.fail("E0326", message, goal.node.name.span, notes=notes, help=help)
+    return False
+
+
+def _has_known_sizes(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
+    """Whether the inputs say how large an output is; a capacity may be any number that is passed."""
+    passed = {p.name for p in check.signature.inputs if p.type.scalar}
+    sizes = [check.matcher.extent(pattern) for pattern in parameter.sizes]
+    unknown = {name for extent in sizes for name in extents.dimensions_in(extent)} - passed
+    if unknown:
+        _unknown_size(check, goal, *sorted(unknown))
+    return not unknown
 
 
 def _unknown_size(check: CallCheck, goal: Target, *dimensions: str) -> None:
@@ -221,7 +254,9 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
     if said is None and want.pattern is not Pattern.ANY:
         said = replace(want, partition=context.partition) if want.distributed else want
     said = said or _inferred(check, parameter)
-    if said is None and (parameter.single or (goal.node.reduction is not None and parameter.type.shape)):
+    if said is None and (
+        parameter.single or parameter.decided or (goal.node.reduction is not None and parameter.type.shape)
+    ):
         said = Distribution(Pattern.BLOCK, (0,), partition=context.partition)  # One after the other.
     if said is None:
         message = f"nothing says how `{goal.node.name.id}` is distributed"
@@ -299,6 +334,8 @@ def _global_shape(
         base = interior.atom
         if isinstance(base, Piece) and base.distribution == kind and base.index == index:
             shape[axis] = base.extent
+        elif extents.is_dynamic(interior):  # All that the partitions have, one after the other.
+            shape[axis] = extents.global_extent(interior)
         elif not extents.has_piece(interior) and (blocks := context.blocks(distribution, index)) is not None:
             shape[axis] = extents.multiply(interior, blocks)
         else:
@@ -310,6 +347,10 @@ def _global_shape(
             _no_such_pieces(check, goal, axis)
             return None
     result = tuple(extents.to_expression(extent) for extent in shape)
+    if fault := dynamic_misplaced(Type(None, result, distribution)):
+        help = f"for example:  {output_text(context, goal.node, where='@ block(0)')}"
+        check.fail("E0326", fault, goal.node.span, help=help)
+        return None
     if any(extents.is_large(extent) for extent in result):
         _unknown_size(check, goal, "its extent")
         return None

@@ -164,7 +164,7 @@ def _alike(check: CallCheck) -> bool:
     """Whether the two arrays of an operation have one element type, shape and distribution."""
     given = [argument for argument in check.inputs if argument.tag is not None]
     one, other = (check.context.tags[str(argument.tag)].type for argument in given)
-    shapes = [[check.context.extent(extent) for extent in type.shape or ()] for type in (one, other)]
+    shapes = [check.context.shape(type) for type in (one, other)]
     same = (one.element, one.distribution, shapes[0]) == (other.element, other.distribution, shapes[1])
     if not same:
         verb = "multiplies" if check.signature.name == "dot" else "adds"

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
-from pse.language.check._distribution_check import match_distribution
+from pse.language.check._distribution_check import match_distribution, refuse_dynamic
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
 from pse.language.check._remedies import declaration
@@ -157,8 +157,34 @@ def _scatter(check: CallCheck, entity: TagEntity | None, goal: Target | None) ->
         help = f"inside PARALLEL:  redistribute({_display(entity)}) -> pieces @ cyclic(0)"
         mismatch(check, type, "only a whole array can be scattered", help)
         return None
+    if _undecided(check, type):
+        return None
     distribution = declared(check, goal, "@ block(0)")
     return replace(type, distribution=distribution) if distribution is not None else None
+
+
+def _undecided(check: CallCheck, type: Type) -> bool:
+    """Refuse to deal out rows whose number is known only while the program runs."""
+    why = "which row goes to which partition depends on it"
+    help = "replicate the array and let each partition take its rows, or make them inside PARALLEL"
+    return refuse_dynamic(check, type, why, help)
+
+
+def _without_size(check: CallCheck, type: Type) -> bool:
+    """Refuse to fill a tag of which nothing says how many rows it has."""
+    if check.signature.name == "load" and not type.distribution.distributed:
+        return False  # The file says it.
+    help = "let a module make it, which says how many rows it has, or declare the number of rows"
+    if check.signature.name == "load":
+        help = "load it as a whole, outside PARALLEL, or state the number of rows"
+    return refuse_dynamic(check, type, "nothing says how many rows there are", help)
+
+
+def _saved(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Check `save`, which gives nothing: partitions write their rows where these belong in the file."""
+    help = f"gather it first:  gather({_display(entity)}) -> whole   save(…, whole)"
+    refuse_dynamic(check, source_type(check, entity), "where in the file a piece lies depends on it", help)
+    return None
 
 
 def _gather(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
@@ -183,6 +209,8 @@ def _replicate(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
 
 def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = piece_type(check, entity)
+    if type is not None and _undecided(check, type):
+        return None
     distribution = declared(check, goal, "@ block(1)") if type is not None else None
     return replace(type, distribution=distribution) if type is not None and distribution is not None else None
 
@@ -190,6 +218,8 @@ def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | Non
 def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = source_type(check, entity)
     shape = type.shape or ()
+    if _undecided(check, type):
+        return None
     if len(shape) < 2:
         message = "`transpose` exchanges the last two axes, but this array has one axis"
         help = "give an array with two axes or more"
@@ -325,7 +355,7 @@ def _zero(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
     if goal is None:
         return None
     if goal.known is not None and not goal.known.scalar:
-        return goal.known
+        return None if _without_size(check, goal.known) else goal.known
     if goal.entity is None:
         name = goal.node.name.id
         filling = check.node.callee.text
@@ -382,7 +412,7 @@ OPERATIONS = {
     "fill": Operation("", _fill),
     "random": Operation("", _random),
     "random_normal": Operation("", _random),
-    "save": Operation("outside", lambda check, entity, goal: None),
+    "save": Operation("outside", _saved),
     "load": Operation("outside", _zero),
     **COMPUTING,
 }

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pse._abi.coven import Reduction as Operation
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, Context
+from pse.language.check._distribution_check import refuse_dynamic
 from pse.language.check._ir import Reduction
 from pse.language.check._remedies import call_help, slots_of, unused_name
 from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
@@ -106,7 +107,7 @@ def _stated(context: Context, node: sx.TypeNode) -> Type | None:
 def _is_stated(context: Context, node: sx.OutputNode, found: TagEntity, stated: Type) -> bool:
     """Compare what an output states with the type that its tag has already."""
     assert found.type is not None, "checked by the caller"
-    shapes = [[context.extent(extent) for extent in one.shape or ()] for one in (stated, found.type)]
+    shapes = [context.shape(one) for one in (stated, found.type)]
     known = replace(found.type, shape=stated.shape)
     same = shapes[0] == shapes[1] and stated.scalar == found.type.scalar
     if same and (node.distribution is None or known == stated) and known.element is stated.element:
@@ -257,6 +258,10 @@ def _combines(operation: str, element: Element | None) -> bool:
 
 def even_shape(check: CallCheck, type: Type, span: Span) -> tuple[Expression, ...] | None:
     """Give the shape that the pieces have in every partition; pieces of several shapes are refused."""
+    why = "arrays are combined element by element, and each partition has as many rows as it decides"
+    help = "let the module give an array of the same shape in every partition"
+    if refuse_dynamic(check, type, why, help, span):
+        return None
     local = [check.matcher.divided(e) for e in extents.local_shape(type, check.context.lookup)]
     uneven = next((axis for axis, extent in enumerate(local) if extents.has_piece(extent)), None)
     if uneven is None:
@@ -308,7 +313,7 @@ def _target(check: CallCheck, node: sx.ReductionNode, type: Type) -> TagEntity |
     known = found.type
     if not _is_whole(check, node, known.distribution):
         return None
-    shapes = [[context.extent(extent) for extent in one.shape or ()] for one in (known, type)]
+    shapes = [context.shape(one) for one in (known, type)]
     if (known.element, known.distribution, shapes[0]) != (type.element, type.distribution, shapes[1]):
         message = f"the reduction gives {context.show(type)}, but `{found.display}` is {context.show(known)}"
         notes = [(found.span, "declared here")]

@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from pse._abi.elements import C_TYPES
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
+from pse.language.check._distribution_check import dynamic_misplaced
 from pse.language.check._remedies import grid_declaration
 from pse.language.check._scalars import extent
 from pse.language.check._scope import PROCS, AliasEntity, ParameterEntity, PartitionEntity
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.types._expressions import Expression, Number
+from pse.language.types._expressions import Expression, Name, Number, is_dynamic, render_expression
 from pse.language.types._records import FIELD_BYTES, record_of, record_type
 from pse.language.types._types import Distribution, Element, Pattern, Type, halo_of
 from pse.text import did_you_mean
@@ -300,12 +301,29 @@ def written_type(context: Context, node: sx.TypeNode) -> Type | None:
         if found is None:
             return None
         distribution = found
-    shape = [extent(context, item) for item in written or ()]
-    if element is None or None in shape:
+    shape = [item if is_dynamic(item) else extent(context, item) for item in written or ()]
+    if element is None or None in shape or not _dynamic_fits(context, node, shape, distribution):
         return None
     return _sensible(
         context, node, Type(element, tuple(item for item in shape if item is not None), distribution)
     )
+
+
+def _dynamic_fits(
+    context: Context, node: sx.TypeNode, shape: list[Expression | None], distribution: Distribution
+) -> bool:
+    """Check extents like `?n`, which modules decide while the program runs."""
+    trees = tuple(tree for tree in shape if tree is not None)
+    capacity = next((tree for tree in trees if is_dynamic(tree) and not isinstance(tree, Name)), None)
+    fault = dynamic_misplaced(Type(None, trees, distribution))
+    help = "for example:  f64[?n, 3]   or, distributed:  f64[?n, 3] @ block(0)"
+    if capacity is not None:
+        fault = "a capacity is the module's, and not part of a tag's type"
+        help = f"leave it out:  {render_expression(capacity).partition(' ')[0]}"
+    if fault is None:
+        return True
+    context.report(error_at("E0326", fault, node.span, help=help))
+    return False
 
 
 def _element(context: Context, name: sx.Identifier, records: Mapping[str, Element | None]) -> Element | None:

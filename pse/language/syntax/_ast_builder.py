@@ -113,6 +113,7 @@ class TreeBuilder(Transformer[Token, Any]):
     outputs = _several("outputs")
     fields = _several("fields")
     expressions = _several("expressions")
+    extents = _several("expressions")
 
     def program(self, children: list[Any]) -> sx.Program:
         return sx.Program(tuple(_nodes(children)), _span(children))
@@ -258,6 +259,10 @@ class TreeBuilder(Transformer[Token, Any]):
     def shape(self, children: list[Any]) -> Part:
         middle = children[1]
         return Part("shape", middle.value if isinstance(middle, Part) else (), _span(children))
+
+    def dynamic(self, children: list[Any]) -> ex.Name | ex.Binary:
+        name = ex.Name(f"{ex.DYNAMIC}{children[1].id}", _span(children[:2]))
+        return ex.Binary("<=", name, children[3], _span(children)) if len(children) > 2 else name
 
     def distribution(self, children: list[Any]) -> sx.DistributionNode:
         arguments = _part(children, "pattern") or ()

@@ -88,6 +88,7 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
         elif token.type != "SPACE":
             tokens.append(token)
     _promote(tokens, KEYWORDS[start])
+    _demote(tokens)
     too_deep = _too_deep(tokens, path)
     return Scanned(tokens, comments, (too_deep,) if too_deep else ())
 
@@ -129,6 +130,13 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
         item = token in ("threads", "bundle", "record") and depth == 0 and named
         if item or (token in keywords and not (token == "reduce" and after.type == "LPAR")):
             token.type = token.upper()
+
+
+def _demote(tokens: list[Token]) -> None:
+    """Leave `?` only where an extent begins; elsewhere it is a character that means nothing."""
+    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], Token("$END", "")], strict=False):
+        if token.type == "QMARK" and not (before.type in ("LSQB", "COMMA") and after.type == "NAME"):
+            token.type = "STRAY"
 
 
 def _is_type(following: list[Token], token: Token, types: set[str], aliases: set[str]) -> bool:

@@ -267,7 +267,7 @@ def _near_keyword(word: str) -> str | None:
 
 def _expected(accepted: Collection[str]) -> str:
     """Describe in few words what would fit; of many things the brackets and separators."""
-    left, words = set(accepted) - {"SEMICOLON"}, []
+    left, words = set(accepted) - {"SEMICOLON", "QMARK"}, []
     for group, text in (
         (_EXPRESSION, "an expression"),
         (_STATEMENT, "a statement"),

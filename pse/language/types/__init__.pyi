@@ -1,6 +1,7 @@
 from ._elements import expression_element as expression_element
 from ._evaluation import evaluate as evaluate, without_value as without_value
 from ._expressions import (
+    DYNAMIC as DYNAMIC,
     Apply as Apply,
     Binary as Binary,
     Expression as Expression,
@@ -9,6 +10,7 @@ from ._expressions import (
     Text as Text,
     Unary as Unary,
     Value as Value,
+    is_dynamic as is_dynamic,
     names_in as names_in,
     read_position as read_position,
     render_expression as render_expression,

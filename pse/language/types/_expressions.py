@@ -245,6 +245,31 @@ def names_in(expression: Expression) -> set[str]:
     return {node.id for node in walk(expression) if isinstance(node, Name)}
 
 
+DYNAMIC = "?"
+"""What the names of extents begin with that modules decide while the program runs: `?n`."""
+
+
+def is_dynamic(expression: Expression) -> bool:
+    """Say whether an extent is known only while the program runs, because a module decides it.
+
+    Parameters
+    ----------
+    expression : Expression
+        An extent.
+
+    Returns
+    -------
+    bool
+        Whether it is, or depends on, one like `?n`.
+
+    Examples
+    --------
+    >>> is_dynamic(Binary("*", Number(2), Name("?n"))), is_dynamic(Name("N"))
+    (True, False)
+    """
+    return any(name.startswith(DYNAMIC) for name in names_in(expression))
+
+
 def substitute(expression: Expression, replace: Callable[[Name], Expression]) -> Expression:
     """Put something in the place of every name; spans of all other nodes stay.
 

@@ -78,7 +78,12 @@ class Matcher:
         }
 
     def same(self, left: Extent, right: Extent) -> bool:
-        """Compare two extents; a piece of `block(0)` over P equals `N / P` if the program says so."""
+        """Compare two extents; a piece of `block(0)` over P equals `N / P` if the program says so.
+
+        What a module decides while the program runs is compared then.
+        """
+        if extents.is_dynamic(left) or extents.is_dynamic(right):
+            return True
         whole = not (extents.has_piece(left) and extents.has_piece(right))
         return left == right or (whole and self.divided(left) == self.divided(right))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import islice
 
+from pse.language.types import _expressions as expressions
 from pse.language.types._expressions import Apply, Binary, Expression, Name, Number, Text, Unary, walk
 from pse.language.types._types import Distribution, Type
 from pse.records import dataclass
@@ -253,6 +254,11 @@ def pieces_in(extent: Extent) -> list[Piece]:
 def has_piece(extent: Extent) -> bool:
     """Say whether an extent differs from partition to partition."""
     return global_extent(extent) != extent
+
+
+def is_dynamic(extent: Extent) -> bool:
+    """Say whether an extent is known only while the program runs, because a module decides it."""
+    return expressions.is_dynamic(to_expression(extent))
 
 
 def local_shape(type: Type, lookup: Callable[[str], Extent]) -> tuple[Extent, ...]:

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from pse._abi.elements import Element as Element
 from pse.language.diagnostics._source import Span
-from pse.language.types._expressions import Expression, Name, render_expression, substitute
+from pse.language.types._expressions import (
+    Binary,
+    Expression,
+    Name,
+    is_dynamic,
+    render_expression,
+    substitute,
+)
 from pse.records import dataclass
 
 LANGUAGES = {
@@ -171,6 +178,8 @@ class Parameter:
         Whether it is one record: an array of one in the program, a struct in the module.
     interior : bool, optional
         Whether the module has no use for what is in the halo.
+    capacity : Expression, optional
+        How many rows the module fills at most, where it decides how many (`out f64 x[?n <= m]`).
 
     See Also
     --------
@@ -184,11 +193,30 @@ class Parameter:
     span: Span | None = None
     single: bool = False
     interior: bool = False
+    capacity: Expression | None = None
+
+    @property
+    def decided(self) -> str | None:
+        """Name of the extent, the first, that the module decides (`?n`); None if there is none."""
+        first = self.type.shape[0] if self.type.shape else None
+        return first.id if isinstance(first, Name) and is_dynamic(first) else None
 
     @property
     def shape(self) -> tuple[Expression, ...] | None:
         """Extents of what the module gets: a single record has none."""
         return () if self.single else self.type.shape
+
+    @property
+    def sizes(self) -> tuple[Expression, ...]:
+        """All extents, and the capacity."""
+        return (*(self.type.shape or ()), *((self.capacity,) if self.capacity is not None else ()))
+
+    @property
+    def written(self) -> tuple[Expression, ...] | None:
+        """Extents as the directive has them, with the capacity."""
+        if not self.shape or self.capacity is None:
+            return self.shape
+        return (Binary("<=", self.shape[0], self.capacity), *self.shape[1:])
 
 
 @dataclass(frozen=True)
@@ -196,7 +224,8 @@ class Signature:
     """A module's interface, as its directive says it.
 
     `dimensions` are the names that compiled modules get as `int64_t` after the declared parameters, in
-    order of first appearance; a name that is itself a scalar parameter is not among them.
+    order of first appearance; a name that is itself a scalar parameter is not among them.  Of `?n`, which the
+    module decides, they get the address.
 
     Parameters
     ----------
@@ -354,7 +383,7 @@ def render_signature(signature: Signature) -> str:
 def _render_parameter(parameter: Parameter) -> str:
     type = parameter.type
     element = type.element.label if type.element else "T"
-    shape = "" if parameter.single else render_shape(type)
+    shape = render_shape(replace(type, shape=parameter.written))
     text = f"{parameter.direction.value} {element} {parameter.name}{shape}"
     text = f"{text} {render_distribution(type.distribution)}".rstrip()
     text += " interior" if parameter.interior else ""

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from pse.language.types import Signature
+from pse.language.types import DYNAMIC, Signature
 from pse.modules._errors import BuildError
 from pse.modules.build._build_rules import BuildRule, Source, Step
 from pse.modules.build._trampolines import Layout, Place
@@ -264,12 +264,19 @@ def _what(mismatch: _Mismatch, language: str) -> str:
     if place.result:
         return "the function must return int: 0, or a code whose text coven_error() gives"
     if place.dimension is not None:
-        return f"the dimension `{place.dimension}` is passed as `int64_t`"
+        star = "*" if place.dimension.startswith(DYNAMIC) else ""
+        spelled = f"int64_t {star}".rstrip()
+        return f"the dimension `{place.dimension}` is passed as `{spelled}`"
     if place.parameter is not None:
         return f"`{declared(place.parameter)}` is passed as `{passed_as(place.parameter, language).strip()}`"
     bound = " with bind(C)" if language == "fortran" else ""
     known = (text for pattern, text in _WHOLE_CALL if re.search(pattern, mismatch.detail[0]))
     return next(known, "the function can't be called as the directive says").format(bound=bound)
+
+
+def dimension_as(name: str) -> str:
+    """Write the parameter that a compiled function has for a dimension: of what it decides, the address."""
+    return f"int64_t *{name.removeprefix(DYNAMIC)}" if name.startswith(DYNAMIC) else f"int64_t {name}"
 
 
 def prototype(signature: Signature, language: str) -> str:
@@ -278,5 +285,5 @@ def prototype(signature: Signature, language: str) -> str:
     for parameter in signature.parameters:
         spelled = passed_as(parameter, language)
         arguments.append(f"{spelled}{'' if spelled.endswith('*') else ' '}{parameter.name}")
-    arguments += [f"int64_t {name}" for name in signature.dimensions]
+    arguments += map(dimension_as, signature.dimensions)
     return f"int {signature.name}({', '.join(arguments) or 'void'})"

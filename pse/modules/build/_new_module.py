@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pse.errors import UsageError
-from pse.language.types import Direction, Parameter, Signature
+from pse.language.types import DYNAMIC, Direction, Parameter, Signature
 from pse.modules.build._compiler_messages import prototype
 from pse.modules.build._module_list import directive_text
 from pse.modules.directives._interface import FORTRAN_TYPES, takes_communicator
@@ -83,16 +83,22 @@ def _cython(signature: Signature) -> str:
 
 
 def _python(signature: Signature) -> str:
-    arrays = [p.name for p in signature.outputs if not p.type.scalar]
+    arrays = [p.name for p in signature.outputs if p.name not in _returned(signature)]
     given = ", ".join([*(p.name for p in signature.inputs), *arrays])
-    scalars = [p for p in signature.outputs if p.type.scalar]
-    result = ", ".join("0" for _ in scalars) or "None"
+    result = ", ".join(_returned(signature).values()) or "None"
     function = f"def {signature.name}({given}):\n    return {result}\n"
     return f'"""{_sentence(signature)}"""\n\n\n#@ coven module {directive_text(signature)}\n{function}'
 
 
+def _returned(signature: Signature) -> dict[str, str]:
+    """Give what a Python function returns, by output: scalars, and arrays whose size it decides."""
+    empty = {p.name: "[]" for p in signature.outputs if p.decided}
+    return {p.name: empty.get(p.name, "0") for p in signature.outputs if p.type.scalar or p.decided}
+
+
 def _fortran(signature: Signature) -> str:
-    names = [*(p.name for p in signature.parameters), *signature.dimensions]
+    dimensions = [name.removeprefix(DYNAMIC) for name in signature.dimensions]
+    names = [*(p.name for p in signature.parameters), *dimensions]
     head = f'function {signature.name}({", ".join(names)}) result(code) bind(C, name="{signature.name}")'
     lines = [head, "  use, intrinsic :: iso_c_binding", "  implicit none", *_declarations(signature)]
     lines += ["  integer(c_int) :: code", "  code = 0", "end function"]
@@ -104,7 +110,8 @@ def _declarations(signature: Signature) -> Iterator[str]:
     for parameter in signature.parameters:
         yield _declaration(parameter)
     for name in signature.dimensions:
-        yield f"  integer(c_int64_t), value :: {name}"
+        how = "intent(inout)" if name.startswith(DYNAMIC) else "value"
+        yield f"  integer(c_int64_t), {how} :: {name.removeprefix(DYNAMIC)}"
 
 
 def _declaration(parameter: Parameter) -> str:

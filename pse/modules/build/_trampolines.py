@@ -2,7 +2,8 @@
 
 `pse_a[i]` is: for an array the pointer to its data; for a scalar that is only read a pointer to its value;
 for other scalars the pointer that the function gets; for a string its characters; for a communicator a
-pointer to its handle (Fortran's: an integer); then, for each dimension name, a pointer to an `int64_t`.
+pointer to its handle (Fortran's: an integer); then, for each dimension name, a pointer to an `int64_t`: the
+function gets the value, and where it decides how many rows there are, the pointer.
 The trampoline is compiled together with the user's source, so the compiler checks the user's prototype
 against the directive; every argument has a line of its own, and `Trampolines.lines` says which, so that a
 mismatch can be told in the directive's terms (`_compiler_messages.py`).
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from pse.language.types import Element, Parameter, Record, Signature, record_of
+from pse.language.types import DYNAMIC, Element, Parameter, Record, Signature, record_of
 from pse.modules.directives._interface import (
     by_value,
     field_type,
@@ -188,7 +189,10 @@ def _arguments(signature: Signature, language: str) -> list[tuple[str, Place]]:
         text = f"*({spelled} const *)pse_a[{index}]" if read else f"({spelled})pse_a[{index}]"
         listed.append((text, Place(signature, parameter)))
     for index, dimension in enumerate(signature.dimensions, len(signature.parameters)):
-        listed.append((f"*(int64_t const *)pse_a[{index}]", Place(signature, dimension=dimension)))
+        text = f"*(int64_t const *)pse_a[{index}]"
+        if dimension.startswith(DYNAMIC):  # The function says how many rows it has filled.
+            text = f"(int64_t *)pse_a[{index}]"
+        listed.append((text, Place(signature, dimension=dimension)))
     return listed
 
 
@@ -269,5 +273,7 @@ def _cython_arguments(signature: Signature) -> list[tuple[str, Place]]:
         text = f"(<{spelled} *>pse_a[{index}])[0]" if read else f"<{spelled}>pse_a[{index}]"
         listed.append((text, Place(signature, parameter)))
     for index, dimension in enumerate(signature.dimensions, len(signature.parameters)):
-        listed.append((f"(<pse_int64_t *>pse_a[{index}])[0]", Place(signature, dimension=dimension)))
+        text = f"<pse_int64_t *>pse_a[{index}]"
+        text = text if dimension.startswith(DYNAMIC) else f"({text})[0]"
+        listed.append((text, Place(signature, dimension=dimension)))
     return listed

@@ -92,7 +92,7 @@ def passed_as(parameter: Parameter, language: str) -> str:
 def declared(parameter: Parameter) -> str:
     """Write a parameter as its directive does, without distribution and default: `out f64 v[nx + 2]`."""
     element = "T" if parameter.type.element is None else parameter.type.element.label
-    shape = parameter.shape
+    shape = parameter.written
     axes = (
         "[...]"
         if shape is None
@@ -146,6 +146,12 @@ def _impossible_compiled(parameter: Parameter) -> Iterator[tuple[Parameter, str,
             parameter,
             f"`{name}` has any number of axes: a compiled module must name them",
             f"write for example:  {compiled}",
+        )
+    elif parameter.decided and parameter.capacity is None:
+        yield (
+            parameter,
+            f"`{name}` has no capacity: a compiled module fills an array that is there already",
+            f"say how many rows it has at most:  {name}[{parameter.decided} <= n]",
         )
     elif kind.element is Element.STRING and (kind.shape or parameter.direction is not Direction.IN):
         wrong = f"`{name}`: a compiled module can only read a string, and only a single one"

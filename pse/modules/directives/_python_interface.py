@@ -23,8 +23,11 @@ def named(interface: inspect.Signature) -> frozenset[str]:
 
 
 def filled(signature: Signature, names: Collection[str]) -> frozenset[str]:
-    """Name the outputs that a function with parameters of these names takes to fill them."""
-    return frozenset(p.name for p in signature.outputs if p.name in names)
+    """Name the outputs that a function with parameters of these names takes to fill them.
+
+    An array of which it decides how many rows it has is returned.
+    """
+    return frozenset(p.name for p in signature.outputs if p.name in names and not p.decided)
 
 
 def by_name(signature: Signature, names: Collection[str]) -> bool:
@@ -61,7 +64,7 @@ def misfit_of_text(signature: Signature, function: ast.FunctionDef | ast.AsyncFu
 def form(signature: Signature) -> str:
     """Say how the function of a directive is defined."""
     inputs = [p.name for p in signature.inputs]
-    arrays = [p.name for p in signature.outputs if not p.type.scalar]
+    arrays = [p.name for p in signature.outputs if not (p.type.scalar or p.decided)]
     plain = f"write:  def {signature.name}({', '.join(inputs)})"
     filling = f"   or, to fill arrays:  def {signature.name}({', '.join(inputs + arrays)})"
     return plain + filling * bool(arrays)

@@ -422,6 +422,8 @@ def _checked_array(
         found = f"[{', '.join(map(str, array.shape))}]"
         help = f"give it that shape, or declare the one that it has:  {_declared_with(parameter, found)}"
         raise _wrong(module, parameter, f"shape {expected}", found, help=help)
+    if parameter.decided is not None:
+        extents[parameter.decided] = array.shape[0]
     return array
 
 

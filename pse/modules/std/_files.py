@@ -82,6 +82,31 @@ def load_into(file: str, array: np.ndarray, name: str = "") -> None:
             array[...] = stored[tuple(slice(0, extent) for extent in array.shape)]
 
 
+def load(file: str, name: str = "") -> np.ndarray:
+    """Read the array of a file, whatever its shape.
+
+    Parameters
+    ----------
+    file : str
+        Its ending says its format, one of `FORMATS`, but not raw: such a file doesn't say what it holds.
+    name : str
+        Which array of the file, where it has several: ``data`` or the only one where none is named.
+
+    Raises
+    ------
+    ModuleError
+        If the file is missing, can't be read, or doesn't say its shape.
+    """
+    unknown = ArrayFile(file, (), np.dtype(np.uint8), name)
+    format = format_of(unknown, "load")
+    if format is RAW:
+        message = f"load: {file} does not say how many elements an array has, nor of what type"
+        raise ModuleError(message, help="declare all extents of the array, or keep it as .npy")
+    with explained(file, "loaded"), format.opened(unknown) as stored:
+        found: np.ndarray = stored[(slice(None),) * len(stored.shape)]
+        return found
+
+
 @contextmanager
 def loaded(array: ArrayFile) -> Iterator[Any]:
     """Open what a file holds, if it is what is expected; parts of it are read as they are indexed."""

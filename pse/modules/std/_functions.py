@@ -42,9 +42,20 @@ def _telling(saving: Generator[Any, Any, None], tells: bool) -> Generator[Any, A
 
 
 def load(
-    file: str, name: str = "", *after: int, a: np.ndarray, pieces: Pieces | None = None, tells: bool = False
-) -> int | None:
-    """Read an array of the expected shape and element type from `file`; see `save`."""
+    file: str,
+    name: str = "",
+    *after: int,
+    a: np.ndarray | None = None,
+    pieces: Pieces | None = None,
+    tells: bool = False,
+) -> int | np.ndarray | tuple[np.ndarray, int] | None:
+    """Read an array of the expected shape and element type from `file`; see `save`.
+
+    Without `a` it is returned: the program leaves open how many rows it has.
+    """
+    if a is None:
+        found = files.load(file, name)
+        return (found, 0) if tells else found
     if pieces is None:
         files.load_into(file, a, name)
     else:

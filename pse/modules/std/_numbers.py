@@ -93,6 +93,7 @@ def largest(x: Array, *, pieces: Pieces | None = None) -> Any:
 
 def dot(x: Array, y: Array, *, pieces: Pieces | None = None) -> Any:
     """Add the products of elements; those of `x` are conjugated."""
+    _alike("dot", x, y)
     one, other = (_wide(_own(array, pieces)).ravel() for array in (x, y))
     starts = range(0, one.size, BLOCK)
     parts = [(one[i : i + BLOCK].conj() * other[i : i + BLOCK]).sum() for i in starts]
@@ -107,10 +108,18 @@ def norm(x: Array, *, pieces: Pieces | None = None) -> float:
 
 def axpy(a: float, x: Array, y: Array) -> None:
     """Add a multiple of an array to another one, block by block: no array of that size is made."""
+    _alike("axpy", x, y)
     for place in np.ndindex(x.shape[:-1]):
         for start in range(0, x.shape[-1], BLOCK):
             some = (*place, slice(start, start + BLOCK))
             y[some] += x.dtype.type(a) * x[some]
+
+
+def _alike(name: str, x: Array, y: Array) -> None:
+    """Refuse arrays of which modules have decided that they are not equally long."""
+    if x.shape != y.shape:
+        shapes = " and ".join(str(list(array.shape)) for array in (x, y))
+        raise ModuleError(f"{name}: the arrays have the shapes {shapes}", help="give arrays of one shape")
 
 
 def sum_along(x: Array, axis: int, y: Array) -> None:

@@ -41,6 +41,11 @@ class Pieces:
     indices: Callable[[int], Sequence[NDArray[np.int64]]]
     messages: ModuleType
 
+    @classmethod
+    def of_unknown_size(cls, axes: int, messages: ModuleType) -> Pieces:
+        """Give what is known of an array of which modules decide how many rows it has: it has no halo."""
+        return cls((1,) * axes, (0,) * axes, lambda partition: (), messages)
+
     @property
     def own(self) -> tuple[slice, ...]:
         """The part of a piece that is not halo."""

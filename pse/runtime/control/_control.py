@@ -239,6 +239,11 @@ class _Meeting:
         """Give the shape of a tag; of a number that each partition has for itself, how many there are."""
         if array.scalar:
             return (self.now.job.pieces(array),) if array.distribution.distributed else ()
+        if shapes.is_dynamic(array):
+            raise UsageError(
+                "modules decide how many rows this array has: it can't be looked at while the program runs",
+                help="look at an array of a known shape, or save this one in the program",
+            )
         return tuple(extents(shapes.whole(array)))
 
     def _pieces(self, tag: str, shapes: Shapes, array: Type, block: tuple[int, ...]) -> Iterator[Piece]:

@@ -31,6 +31,7 @@ def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: 
         RunResult.NOT_FINITE: not_finite,
         RunResult.UNDERRUN: underrun,
         RunResult.SHAPE: misfit,
+        RunResult.ROWS: misfilled,
         RunResult.MEMORY: no_memory,
         RunResult.MESSAGING: partition_error,
     }
@@ -86,16 +87,39 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
 
 
 def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
-    """Name an array that came by `shift` and hasn't the size that a call needs."""
+    """Name an array that came by `shift`, or whose rows a module decided, and doesn't fit its call."""
     slot, piece, found, expected = sequencer.misfit()
     tag = next((name for (name, _), number in projection.slots.items() if number == slot), "")
     what = (
         f"`{tag}`" if piece < 0 else f"piece {piece}" if tag.startswith("%") else f"piece {piece} of `{tag}`"
     )
+    inputs = pending_site(sequencer, projection).inputs
+    message = (
+        f"{stopped_at(sequencer, projection)}: {what} is {_by(found)} here, but {_by(expected)} is expected"
+    )
+    if projection.dynamic & {argument.tag for argument in inputs}:
+        asked = next((f" for the input `{a.parameter.name}`" for a in inputs if a.tag == tag), "")
+        help = "extents of one name in the directive are equal: give arrays that fit each other"
+        return RunError(message + asked, help=help)
     return RunError(
-        f"{stopped_at(sequencer, projection)}: {what} is {_by(found)} here, but {_by(expected)} is expected: "
-        "it was shifted from a partition with a piece of another size",
+        f"{message}: it was shifted from a partition with a piece of another size",
         help="choose extents that the number of partitions divides, or shift the piece home first",
+    )
+
+
+def misfilled(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name an output of which a module has filled more rows than there are, or says that it has."""
+    slot, filled, capacity, overrun = sequencer.misfilled()
+    tag, most = shown_tag(_tag(projection, slot)), f"it has a capacity of {count_text(capacity, 'row')}"
+    place = stopped_at(sequencer, projection)
+    if overrun:
+        return RunError(
+            f"{place} wrote behind the last row of `{tag}`: {most}",
+            help="fill no more than the capacity, or make it larger; --debug stops at the line that does it",
+        )
+    return RunError(
+        f"{place} says that it has filled {filled:,} rows of `{tag}`: {most}",
+        help="store how many rows are filled, from 0 to the capacity",
     )
 
 

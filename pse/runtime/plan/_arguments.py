@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from pse._abi.plan import ArgumentKind
 from pse.language.check import Argument as Given, CallSite, Output
-from pse.language.types import Direction, Element, Expression, Parameter, Type, evaluate, names_in
+from pse.language.types import (
+    Direction,
+    Element,
+    Expression,
+    Number,
+    Parameter,
+    Type,
+    evaluate,
+    names_in,
+)
 from pse.runtime.distribution._strided_copies import StridedCopy, extents, strided_copies
 from pse.runtime.plan._communicators import Communicator, members
 from pse.runtime.plan._lowered import Argument, SharedBlock
@@ -29,6 +38,10 @@ def bindings(site: CallSite) -> list[tuple[Parameter, Given | Output | None]]:
     return [(parameter, given.get(parameter.name)) for parameter in site.module.signature.parameters]
 
 
+_NO_LIMIT = (1 << 63) - 1
+"""How many rows a Python module may give that names no capacity."""
+
+
 class ArgumentLowering:
     """Lowers the arguments of one rank's calls."""
 
@@ -37,17 +50,48 @@ class ArgumentLowering:
         self.shapes, self.communicators = shapes, communicators
         self._blocks: dict[Type, Sequence[SharedBlock]] = {}
 
-    def all_of(self, site: CallSite, position: Position) -> list[Argument]:
+    def all_of(self, site: CallSite, position: Position, native: bool) -> list[Argument]:
         """Lower every parameter of the module (`bindings`), then every dimension."""
         given = [
-            self.output(site, value, position)
+            self._decided(site, value, position, native)
+            if isinstance(value, Output) and parameter.decided
+            else self.output(site, value, position)
             if isinstance(value, Output)
             else self._input(site, place, parameter, value, position)
             for place, (parameter, value) in enumerate(bindings(site))
         ]
-        sizes = self.shapes.dimensions(site, position)
-        names = site.module.signature.dimensions
-        return given + [Argument(ArgumentKind.DIMENSION, Element.I64, value=sizes[name]) for name in names]
+        sizes = {
+            name: Argument(ArgumentKind.DIMENSION, Element.I64, value=value)
+            for name, value in self.shapes.dimensions(site, position).items()
+        }
+        for name, capacity in self._capacities(site, position).items():
+            sizes[name] = Argument(ArgumentKind.COUNT, Element.I64, value=capacity)
+        names = site.module.signature.dimensions if native else ()
+        return given + [sizes[name] for name in names]
+
+    def _capacities(self, site: CallSite, position: Position) -> dict[str, Expression]:
+        """Give the most rows of each extent that the module decides, where it names a capacity."""
+        decided = [(p.decided, p.capacity) for p in site.module.signature.outputs]
+        return {
+            name: self.shapes.valued(site, capacity, position)
+            for name, capacity in decided
+            if name is not None and capacity is not None
+        }
+
+    def _decided(self, site: CallSite, output: Output, position: Position, native: bool) -> Argument:
+        """Lower an output of which the module decides how many rows it has, at most its capacity.
+
+        What a compiled module fills is allocated before the call; what a Python module returns, after it.
+        """
+        parameter, signature = output.parameter, site.module.signature
+        name, (_, *others) = str(parameter.decided), parameter.type.shape or ()
+        most = self._capacities(site, position).get(name, Number(_NO_LIMIT))
+        shape = [most, *(self.shapes.valued(site, other, position) for other in others)]
+        made = Argument(ArgumentKind.LATER, element_of(output.type), output.tag, ndim=len(shape), shape=shape)
+        if not native:
+            return made
+        place = len(signature.parameters) + signature.dimensions.index(name)
+        return made._replace(kind=ArgumentKind.MAKE, filled=place)
 
     def output(self, site: CallSite, output: Output, position: Position) -> Argument:
         """Lower an output: a scalar, or an array that the engine allocates."""
@@ -122,7 +166,8 @@ class ArgumentLowering:
     def _block(self, site: CallSite, output: Output, position: Position) -> SharedBlock:
         """Give the place of a piece that is made in one block with the others, to be gathered there."""
         array = output.type
-        if not (array.distribution.distributed and site.parallel and self._is_gathered_here(site, output)):
+        apart = array.distribution.distributed and site.parallel
+        if not (apart and self._is_gathered_here(site, output)) or self.shapes.is_dynamic(array):
             return SharedBlock()
         if self.job.liveness.walk.is_apart(site):
             return SharedBlock()  # Not all parts of the block may come to be.

@@ -152,7 +152,7 @@ class CallLowering:
         if site.module.language == "std":
             loaded = _with_context(loaded, site, self.context.shapes)
         self.modules[site.id] = loaded
-        arguments = self.context.arguments.all_of(site, position)
+        arguments = self.context.arguments.all_of(site, position, loaded.native is not None)
         if loaded.native is None:
             return CallKind.PYTHON, 0, arguments
         return CallKind.NATIVE, loaded.native, arguments

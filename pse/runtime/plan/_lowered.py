@@ -60,6 +60,7 @@ class Argument(NamedTuple):
     shape: Sequence[Expression] = ()  # of an array that is made, or must be found
     checked: bool = False
     block: SharedBlock = SharedBlock()
+    filled: int = -1  # which argument of the call says how many rows of this array are filled
     text: str | None = None
     address: int = 0
 

@@ -143,7 +143,7 @@ class PlanBuilder:
 
     def _argument(self, argument: Argument, partition: int | None) -> ArgumentRow:
         slot = -1
-        if argument.tag is not None and argument.kind is not ArgumentKind.MAKE:
+        if argument.tag is not None and argument.kind not in (ArgumentKind.MAKE, ArgumentKind.LATER):
             slot = self.slots.of(argument.tag, partition)
         shape = tuple([self.folded(extent, partition) for extent in argument.shape])
         if argument.tag is not None:  # What an array is made from has the lower number.
@@ -153,7 +153,7 @@ class PlanBuilder:
         return ArgumentRow(
             argument.kind, slot, -1 if argument.value is None else self.folded(argument.value, partition),
             element_code(element), argument.ndim, itemsize(element) if known else 0,
-            padded(shape), block.parts, argument.checked, block.size, block.offset,
+            padded(shape), block.parts, argument.checked, argument.filled, 0, block.size, block.offset,
             argument.address if argument.text is None else self.tables.text(argument.text),
         )  # fmt: skip
 

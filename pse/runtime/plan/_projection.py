@@ -56,6 +56,7 @@ class Projection:
     remote: bool  # whether this rank has peers that it reaches through MPI
     communicators: Mapping[int, Communicator]  # of modules that take one, by call site
     slots: Mapping[tuple[str, int | None], int]  # by tag, and partition where each has a value of its own
+    dynamic: frozenset[str] = frozenset()  # tags of which modules decide how many rows they have
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ class _Projector:
             any(remote),
             self.communicators,
             self.slots.numbers,
+            self.context.shapes.dynamic,
         )
 
     def _plan(self, remote: Sequence[bool]) -> Plan:

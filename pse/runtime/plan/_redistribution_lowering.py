@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pse._abi.plan import CallKind
+from pse._abi.plan import ArgumentKind, CallKind
 from pse.language.check import CallSite
 from pse.language.types import Type
 from pse.runtime.distribution._strided_copies import Piece, StridedCopy, extents, strided_copies, unpacking
 from pse.runtime.plan._edges import Edge, Role
-from pse.runtime.plan._lowered import Call, EngineOperation, Expect, Lowered, Part, Push
+from pse.runtime.plan._lowered import Argument, Call, EngineOperation, Expect, Lowered, Part, Push
 from pse.runtime.plan._lowering_context import LoweringContext
 from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._shapes import element_of
@@ -51,6 +51,8 @@ def lower_gather(context: LoweringContext, site: CallSite, position: Position) -
     if context.processor is not None:
         return _gather_serially(context, site, position, source)
     array = context.shapes.type_of(site, source)
+    if context.shapes.is_dynamic(array):
+        return [_concatenate(context, site, position, source, context.given_up(site, source))]
     whole, parts = context.shapes.whole(array), []
     for partition in range(context.job.pieces(array)):
         piece = context.shapes.piece(array, partition)
@@ -66,19 +68,32 @@ def _gather_serially(
     array, gathered = context.shapes.type_of(site, source), f"%pieces{site.id}"
     edge, releases = Edge(site.id, site.outputs[0].tag, Role.VALUE), context.given_up(site, source)
     operation = EngineOperation(source=source, silent=True)
-    whole, lanes = context.shapes.whole(array), position.lanes(array)
-    offers = []
+    lanes = position.lanes(array)
+    offers: list[Lowered] = []
     for lane in lanes:
         push = Push(source, edge, context.rank, lane or 0)
         here = position.at(lane)
         offers.append(Call(site, CallKind.PUBLISH, here, (), [push], releases, operation))
-    pieces = [context.shapes.piece(array, lane or 0) for lane in lanes]
+    offers.append(Expect(gathered, None, edge, count=len(lanes)))
+    if context.shapes.is_dynamic(array):
+        return [*offers, _concatenate(context, site, position, gathered, [gathered])]
+    whole, pieces = context.shapes.whole(array), [context.shapes.piece(array, lane or 0) for lane in lanes]
     parts = [part_of(array, copies_between(array, piece, whole), extents(piece)) for piece in pieces]
-    return [
-        *offers,
-        Expect(gathered, None, edge, count=len(lanes)),
-        _assemble(context, site, position, gathered, [gathered], parts),
-    ]
+    return [*offers, _assemble(context, site, position, gathered, [gathered], parts)]
+
+
+def _concatenate(
+    context: LoweringContext, site: CallSite, position: Position, source: str, releases: Sequence[str]
+) -> Call:
+    """Put pieces one behind the other of which each partition decides how many rows they have."""
+    output = site.outputs[0]
+    made = Argument(
+        ArgumentKind.LATER, element_of(output.type), output.tag, ndim=len(output.type.shape or ())
+    )
+    pushes = context.handovers.value(site, Edge(site.id, output.tag, Role.VALUE), position)
+    dead = sorted(context.live.dead_outputs(site))
+    operation = EngineOperation(source=source)
+    return Call(site, CallKind.CONCATENATE, position, [made], pushes, [*releases, *dead], operation)
 
 
 def lower_redistribution(context: LoweringContext, site: CallSite, position: Position) -> list[Lowered]:

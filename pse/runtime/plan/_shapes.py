@@ -17,6 +17,7 @@ from pse.language.types import (
     Parameter,
     Type,
     evaluate,
+    is_dynamic,
     names_in,
     substitute,
 )
@@ -119,6 +120,8 @@ class Shapes:
         array = next((one for one in types if one.distribution.distributed and not one.scalar), None)
         if array is None:
             return Pieces((), (), lambda partition: (), messaging) if site.parallel else None
+        if self.is_dynamic(array):
+            return Pieces.of_unknown_size(len(array.shape or ()), messaging)
         shape, halo = extents(self.whole(array)), tuple(axis.before for axis in self.piece(array, 0))
         return Pieces(
             shape,
@@ -135,24 +138,39 @@ class Shapes:
     def ragged(self) -> frozenset[str]:
         """Tags that may hold pieces of other partitions' sizes."""
         statements = (step.statement for step in self.job.liveness.walk.steps)
-        return ragged_tags(statements, self._is_uneven)
+        return ragged_tags(statements, self._is_uneven) | self.dynamic
+
+    @cached_property
+    def dynamic(self) -> frozenset[str]:
+        """Tags of which modules decide how many rows they have."""
+        tags = self.job.program.tags
+        return frozenset(tag for tag in tags if self.is_dynamic(tags[tag].type))
+
+    @staticmethod
+    def is_dynamic(array: Type) -> bool:
+        """Whether modules decide, while the program runs, how many rows an array has."""
+        return any(is_dynamic(extent) for extent in array.shape or ())
 
     def _is_uneven(self, tag: str) -> bool:
         array = self.job.program.tags[tag].type
+        if self.is_dynamic(array):
+            return True
         return len({extents(piece) for piece in self.pieces(array)}) > 1
 
     def local(self, array: Type, position: Position, tag: str | None = None) -> tuple[Expression, ...]:
         """Give the shape of what this rank holds of an array (of what a tag holds, which may be shifted)."""
-        if not position.is_apart(array):
-            return array.shape or ()
-        shape: list[Expression] = [Number(extent) for extent in extents(self.mine(array, position))]
-        for axis in array.distribution.axes if tag in self.ragged else ():
+        shape, axes = list(array.shape or ()), [0] if self.is_dynamic(array) else []
+        if position.is_apart(array) and not axes:
+            shape = [Number(extent) for extent in extents(self.mine(array, position))]
+            axes = list(array.distribution.axes)
+        for axis in axes if tag in self.ragged else ():
             shape[axis] = Name(extent_name(str(tag), axis))
         return tuple(shape)
 
     def made(self, site: CallSite, output: Output, position: Position) -> tuple[Expression, ...]:
         """Give the shape of an array that a call makes: as long as what it is made from."""
-        if output.tag not in self.ragged or not position.is_apart(output.type):
+        apart = position.is_apart(output.type) or self.is_dynamic(output.type)
+        if output.tag not in self.ragged or not apart:
             return self.local(output.type, position)
         if site.module.language == "std":
             sources = [a.tag for a in site.inputs if a.tag]
@@ -165,11 +183,13 @@ class Shapes:
         """Give the shape that a directive asks of a parameter, in this call; None if it takes any."""
         if parameter.type.shape is None:
             return None
+        return tuple(self.valued(site, extent, position) for extent in parameter.type.shape)
+
+    def valued(self, site: CallSite, extent: Expression, position: Position) -> Expression:
+        """Put what the names of a directive stand for, in this call, into one of its extents."""
         values: dict[str, Expression] = {a.parameter.name: a.value for a in site.inputs}
         values |= self.dimensions(site, position)
-        return tuple(
-            substitute(extent, lambda name: values.get(name.id, name)) for extent in parameter.type.shape
-        )
+        return substitute(extent, lambda name: values.get(name.id, name))
 
     def takes_ragged(self, site: CallSite) -> bool:
         """Whether a call reads a tag that may hold a piece of another size."""
@@ -182,7 +202,7 @@ class Shapes:
             for pattern, extent in zip(
                 parameter.type.shape or (), self.local(array, position, tag), strict=False
             ):
-                for name in names_in(pattern):
+                for name in names_in(pattern) if not is_dynamic(extent) else ():
                     solution = solve(pattern, name, extent)
                     if solution is not None:
                         found.setdefault(name, solution)

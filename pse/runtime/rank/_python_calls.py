@@ -28,6 +28,7 @@ from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._projection import Projection
 from pse.runtime.rank import _objects as objects
+from pse.text import count_text
 
 _RANK = os.getpid()
 
@@ -166,7 +167,7 @@ class PythonCalls:
         made = {
             p.name: _array(self._made(row - first, held), given.type.element, p)
             for row, (p, given) in bound
-            if isinstance(given, Output) and not p.type.scalar
+            if isinstance(given, Output) and not p.type.scalar and not p.decided
         }
         if site.module.language == "std" and module.name == "report":
             self._report(*values)
@@ -188,9 +189,25 @@ class PythonCalls:
         return sum(
             _fill(call.site, p, call.made[p.name], result)
             if p.name in call.made
+            else self._make(call.site, p, row, result)
+            if p.decided
             else self._store(p, row, result)
             for (p, row), result in zip(call.outputs, results, strict=True)
         )
+
+    def _make(self, site: CallSite, parameter: Parameter, row: int, result: np.ndarray[Any, Any]) -> int:
+        """Allocate an array of which it has decided how many rows it has; return the bytes copied."""
+        pending = self.sequencer.pending()
+        assert pending is not None
+        place, type = (
+            row - pending[1],
+            next(o.type for o in site.outputs if o.parameter.name == parameter.name),
+        )
+        most, *others = self.sequencer.shape_due(place, len(type.shape or ()))
+        if result.shape[0] > most:
+            raise _beyond_capacity(site, parameter, result.shape[0], most)
+        due = _array(self.sequencer.make_later(place, (result.shape[0], *others)), type.element, parameter)
+        return _fill(site, parameter, due, result)
 
     def _store(self, parameter: Parameter, row: int, result: Any) -> int:
         """Store a scalar or object that the module returned; returns the bytes copied."""
@@ -296,6 +313,14 @@ def _typed(value: complex, element: Element | None) -> Any:
     if element in (Element.F32, Element.F64) and isinstance(value, int):
         return float(value)
     return complex(value) if element in (Element.C64, Element.C128) else value
+
+
+def _beyond_capacity(site: CallSite, parameter: Parameter, rows: int, capacity: int) -> RunError:
+    return RunError(
+        f"{site.span}: module {site.label} returned {parameter.name} with {count_text(rows, 'row')}, "
+        f"more than its capacity of {capacity:,}",
+        help="return fewer rows, or give it a larger capacity in the directive",
+    )
 
 
 def _fill(

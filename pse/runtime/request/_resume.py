@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pse.errors import UsageError
 from pse.language import bind_parameters
 from pse.language.check import PROCS, Assign, For, ResolvedProgram, Tag, While
-from pse.language.types import Value, evaluate, names_in
+from pse.language.types import Value, evaluate, is_dynamic, names_in
 from pse.program import Liveness, Placement, analyse_run_liveness, entry_names
 from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import (
@@ -303,8 +303,15 @@ def _difference(
         return (
             f"has a value for each of {before[partitions]} partitions; there would now be {now[partitions]}"
         )
-    if any(names_in(extent) & changed for extent in tag.type.shape or ()):
-        shapes = [[evaluate(extent, values) for extent in tag.type.shape or ()] for values in (before, now)]
+    known = [extent for extent in tag.type.shape or () if not is_dynamic(extent)]
+    dynamic = len(known) < len(tag.type.shape or ())
+    if dynamic and tag.type.distribution.distributed and before[partitions] != now[partitions]:
+        return (
+            f"has as many rows in each of {before[partitions]} partitions as modules have decided; "
+            f"there would now be {now[partitions]}"
+        )
+    if any(names_in(extent) & changed for extent in known):
+        shapes = [[evaluate(extent, values) for extent in known] for values in (before, now)]
         if shapes[0] != shapes[1]:
             return f"has the shape {shapes[0]} in the checkpoint; now it would be {shapes[1]}"
     return None

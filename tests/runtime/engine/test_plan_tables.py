@@ -92,7 +92,7 @@ def in_c(tree, environment):
         constant = Text(value) if isinstance(value, str) else Number(value)
         made.add(InstructionRow(Operation.ASSIGN, slots[name], add(constant)))
     none = dict.fromkeys(CallRow._fields, 0)
-    made.add(ArgumentRow(ArgumentKind.SCALAR, -1, asked, 4, 0, 8, (0,) * 8, 0, False, 0, 0, 0))
+    made.add(ArgumentRow(ArgumentKind.SCALAR, -1, asked, 4, 0, 8, (0,) * 8, 0, False, -1, 0, 0, 0, 0))
     call = {"kind": CallKind.PYTHON, "arguments": 1, "source": -1, "target": -1, "text": made.text("call")}
     made.add(CallRow(**none | call))
     made.add(InstructionRow(Operation.CALL))

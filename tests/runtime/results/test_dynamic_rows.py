@@ -1,0 +1,195 @@
+"""Arrays of which modules decide how many rows they have: across threads, partitions and nodes."""
+
+import numpy as np
+import pytest
+from pse_testing.harness import compile_program, make_job, run
+
+from pse.errors import PseError
+from pse.modules.load._imports import import_python
+
+PYTHON = """
+import numpy as np
+given, told = {}, {}
+
+#@ coven module draw(in i64 n, out f64 x[n, 2])
+def draw(n):
+    return np.arange(2.0 * n).reshape(n, 2)
+#@ coven module large(in f64 x[n, 2], in f64 least, out f64 kept[?k, 2], out i64 which[?k])
+def large(x, least):
+    found = np.flatnonzero(x[:, 0] >= least)
+    return x[found], found
+#@ coven module few(in f64 x[n, 2], in i64 most, out f64 kept[?k <= most, 2])
+def few(x, most):
+    return x[:given.get("few", most)]
+#@ coven module odd(in f64 x[n, 2], out f64 kept[?k, 2], out i64 which[?k])
+def odd(x):
+    return x, np.arange(len(x) + 1)
+#@ coven module twice(in f64 x[n, 2], out f64 y[2 * n, 2])
+def twice(x):
+    return np.concatenate([x, 2 * x])
+#@ coven module pair(in f64 x[n, 2], in i64 w[n], out f64 s)
+def pair(x, w):
+    return float((x[:, 0] * w).sum())
+#@ coven module tell(in string name, in T x[...])
+def tell(name, x):
+    told[name] = x.copy()
+#@ coven module note(in string name, in f64 s)
+def note(name, s):
+    told[name] = s
+"""
+C = """
+#include <stdint.h>
+//@ coven module pick(in f64 x[n, 2], in f64 least, in i64 lie, out f64 kept[?k <= n, 2], out i64 at[?k <= n])
+int pick(const double *x, double least, int64_t lie, double *kept, int64_t *which, int64_t n, int64_t *k)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (x[2 * i] >= least) {
+            kept[2 * count] = x[2 * i];
+            kept[2 * count + 1] = x[2 * i + 1];
+            which[count++] = i;
+        }
+    if (lie == 100)
+        which[*k] = 7;
+    *k = lie == 100 ? count : count + lie;
+    return 0;
+}
+//@ coven module vast(in i64 most, out f64 x[?k <= most, 3])
+int vast(int64_t most, double *x, int64_t *k)
+{
+    *k = 0;
+    return most < 0;
+}
+"""
+PLACES = [
+    {"processors": 1},
+    {"processors": 3, "nodes": lambda rank: rank % 2},
+    {"processors": 2, "shared_memory": False, "local_limit": 1 << 20},
+    {"processors": 1, "serial": True},
+]
+
+
+@pytest.fixture(scope="module")
+def play(tmp_path_factory):
+    """Run a program's body: ``play(body, given, …)`` gives what it told, by name."""
+    folder = tmp_path_factory.mktemp("rows")
+    (folder / "m.py").write_text(PYTHON)
+    (folder / "k.c").write_text(C)
+    module = import_python(str(folder / "m.py"), "m.py")
+
+    def played(body, processors=1, given=None, **how):
+        module.given, module.told = given or {}, {}
+        text = f"""coven 1
+import "m.py" {{ draw, large, few, odd, twice, pair, tell, note }}
+import "k.c" {{ pick, vast }}
+partition P = 5
+program rows {{
+{body}
+}}
+"""
+        run(make_job(compile_program(text, folder / "p.coven"), processors, **how), poison=True)
+        return dict(module.told)
+
+    return played
+
+
+def _large(x, least):
+    return x[x[:, 0] >= least]
+
+
+X = np.arange(26.0).reshape(13, 2)
+
+
+@pytest.mark.parametrize("module", ["large(xs, 6.0)", "pick(xs, 6.0, 0)"])
+@pytest.mark.parametrize("place", PLACES)
+def test_each_partition_has_its_own_number_of_rows_and_gather_joins_them(play, place, module):
+    body = """
+  thread_A draw(13) -> x
+  scatter(x) -> xs @ block(0)
+  PARALLEL over P {
+    thread_B MODULE -> kept, which
+    thread_C twice(kept) -> more @ block(0)
+    thread_B copy(kept) -> same
+    thread_C pair(same, which) -> s reduce pairs(sum)
+    thread_B shift(more, by = 1) -> shifted
+    thread_C sum(shifted) -> s2 reduce all(sum)
+  }
+  gather(kept) -> whole
+  gather(more) -> longer
+  gather(shifted) -> other
+  tell("whole", whole)
+  tell("longer", longer)
+  tell("other", other)
+  note("pairs", pairs)
+  note("sum", all)"""
+    told = play(body.replace("MODULE", module), **place)
+    pieces = np.split(X, [3, 6, 9, 11])
+    parts = [_large(piece, 6.0) for piece in pieces]
+    twice = [np.concatenate([part, 2 * part]) for part in parts]
+    np.testing.assert_array_equal(told["whole"], np.concatenate(parts))
+    np.testing.assert_array_equal(told["longer"], np.concatenate(twice))
+    np.testing.assert_array_equal(told["other"], np.concatenate([twice[-1], *twice[:-1]]))
+    assert told["sum"] == sum(map(np.sum, twice))
+    places = [np.flatnonzero(piece[:, 0] >= 6.0) for piece in pieces]
+    assert told["pairs"] == sum(part[:, 0] @ place for part, place in zip(parts, places, strict=True))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_travel_across_threads_loops_and_iterations_in_flight(play, place, tmp_path):
+    body = """
+  var f64[?n, 2] now
+  var f64[?n, 2] next
+  thread_A draw(6) -> now
+  for k in 0 .. 3 {
+    thread_B large(now, 2.0 * k) -> next, places
+    swap(now, next)
+  }
+  replicate(now) -> everywhere
+  for k in 0 .. 4 inflight 2 {
+    thread_A draw(k) -> x
+    thread_B pick(x, 0.0, 0) -> kept, _which
+    thread_C twice(kept) -> more
+    thread_A tell("more" + k, more)
+  }
+  PARALLEL over P { thread_D sum(everywhere) -> s reduce total(sum) }
+  tell("now", now)
+  save("%s", now)
+  load("%s") -> f64[?m, 2] again
+  tell("again", again)
+  note("total", total)"""
+    told = play(body.replace("%s", str(tmp_path / "rows.npy")), **place)
+    np.testing.assert_array_equal(told["now"], X[2:6])
+    np.testing.assert_array_equal(told["again"], X[2:6])
+    assert told["total"] == 5 * X[2:6].sum()
+    for k in range(4):
+        np.testing.assert_array_equal(told[f"more{k}"], np.concatenate([X[:k], 2 * X[:k]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            "pick(x, 4.0, 100) -> kept, which",
+            "wrote behind the last row of `which`: it has a capacity of 6 rows",
+        ),
+        (
+            "pick(x, 4.0, 9) -> kept, which",
+            "says that it has filled 13 rows of `kept`: it has a capacity of 6",
+        ),
+        ("pick(x, 4.0, -9) -> kept, which", "says that it has filled -5 rows of `kept`"),
+        ("few(x, 4) -> kept", "returned kept with 5 rows, more than its capacity of 4"),
+        ("few(x, -1) -> kept", "more than its capacity of -1"),
+        ("odd(x) -> kept, which", "output `out i64 which[?k]`: expected shape [6] (?k), got [7]"),
+        ("vast(2 ** 61) -> kept", "its output `kept` is larger than the whole arena"),
+        ("vast(-3) -> kept", "an array can't have the extent -3"),
+        (
+            "large(x, 4.0) -> kept, _w   pair(x, _w) -> s",
+            "`_w` is 4 here, but 6 is expected for the input `w`",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_are_named_with_their_call(play, call, message):
+    with pytest.raises(PseError) as failure:
+        play(f"  draw(6) -> x\n  {call}", given={"few": 5})
+    assert message in failure.value.message
+    assert "p.coven:7:" in failure.value.message
