@@ -291,7 +291,8 @@ def _ordinary(check: CallCheck, found: list[Target | None]) -> list[Output]:
 
 def _as_stated(check: CallCheck, output: Output) -> Output:
     """Let `load` give as many rows as the file has, where the program leaves them open."""
-    if check.reference.language != "std" or not has_dynamic_extent(output.type):
+    loads = check.reference.language == "std" and check.reference.name == "load"
+    if not loads or not has_dynamic_extent(output.type):
         return output
     parameter = replace(output.parameter, type=replace(output.type, distribution=ROOT))
     others = tuple(p for p in check.signature.parameters if p.name != parameter.name)

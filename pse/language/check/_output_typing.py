@@ -197,6 +197,9 @@ def _fits_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
     """Whether a tag of a known type can have as many rows as the module gives, if that is decided then."""
     assert goal.known is not None, "checked by the caller"
     if has_dynamic_extent(goal.known):
+        if parameter.type.shape is None and check.reference.language != "std":
+            _unknown_size(check, goal, parameter.name)
+            return False
         return _has_known_sizes(check, parameter, goal)
     local = [check.matcher.extent(pattern) for pattern in parameter.type.shape or ()]
     if not any(extents.is_dynamic(extent) for extent in local):
