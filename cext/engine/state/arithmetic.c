@@ -66,12 +66,14 @@ static bool integer_binary(int kind, int64_t a, int64_t b, pse_engine_number *ou
         fine = !__builtin_mul_overflow(a, b, &result);
         break;
     case PSE_TERM_DIVIDE:
-    case PSE_TERM_MODULO:
         if (b == 0 || (a == INT64_MIN && b == -1))
             return false;
         result = floor_divide(a, b);
-        if (kind == PSE_TERM_MODULO)
-            result = a - result * b;
+        break;
+    case PSE_TERM_MODULO:
+        if (b == 0)
+            return false;
+        result = b == -1 ? 0 : a - floor_divide(a, b) * b; /* The least integer has no quotient by -1. */
         break;
     case PSE_TERM_POWER:
         if (b < 0)

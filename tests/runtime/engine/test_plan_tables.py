@@ -1,7 +1,7 @@
 """The plan's tables: item sizes are NumPy's, and the engine evaluates expressions as the language does."""
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from pse._abi.plan import (
     ArgumentKind,
@@ -188,6 +188,7 @@ whole = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
+@example(Binary("%", Number(-(2**63)), Name("i")), -1, 0)
 @given(whole | st.builds(Binary, st.sampled_from(COMPARISONS), whole, whole), extremes, extremes)
 def test_integers_keep_all_their_bits_or_have_no_value(tree, i, j):
     assert_agreed(tree, {"i": i, "j": j})

@@ -1,8 +1,11 @@
 """Arrays of which modules decide how many rows they have: across threads, partitions and nodes."""
 
+import shutil
+
 import numpy as np
 import pytest
 from pse_testing.harness import compile_program, make_job, run
+from pse_testing.jobs import Job, beside_python
 
 from pse.errors import PseError
 from pse.modules.load._imports import import_python
@@ -193,3 +196,124 @@ def test_rows_that_do_not_fit_are_named_with_their_call(play, call, message):
         play(f"  draw(6) -> x\n  {call}", given={"few": 5})
     assert message in failure.value.message
     assert "p.coven:7:" in failure.value.message
+
+
+LANGUAGES = {
+    "k.cpp": """
+#include <cstdint>
+//@ coven module pick(in f64 x[n], in f64 least, out f64 kept[?k <= n])
+extern "C" int pick(const double *x, double least, double *kept, int64_t n, int64_t *k)
+{
+    *k = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] >= least)
+            kept[(*k)++] = x[i];
+    return 0;
+}
+""",
+    "k.pyx": """
+from libc.stdint cimport int64_t
+#@ coven module pick(in f64 x[n], in f64 least, out f64 kept[?k <= n])
+cdef int pick(const double *x, double least, double *kept, int64_t n, int64_t *k) noexcept nogil:
+    cdef int64_t i
+    k[0] = 0
+    for i in range(n):
+        if x[i] >= least:
+            kept[k[0]] = x[i]
+            k[0] += 1
+    return 0
+""",
+    "k.f90": """
+!@ coven module pick(in f64 x[n], in f64 least, out f64 kept[?k <= n])
+integer(c_int) function pick(x, least, kept, n, k) bind(c)
+  use iso_c_binding
+  real(c_double), intent(in) :: x(*)
+  real(c_double), value :: least
+  real(c_double), intent(out) :: kept(*)
+  integer(c_int64_t), value :: n
+  integer(c_int64_t), intent(inout) :: k
+  integer(c_int64_t) :: i
+  k = 0
+  do i = 1, n
+    if (x(i) >= least) then
+      k = k + 1
+      kept(k) = x(i)
+    end if
+  end do
+  pick = 0
+end function
+""",
+}
+
+
+@pytest.mark.parametrize("file", LANGUAGES)
+def test_modules_of_compiled_languages_say_how_many_rows_they_filled(tmp_path, file):
+    if file == "k.f90" and shutil.which("gfortran") is None:
+        pytest.skip("there is no gfortran")
+    (tmp_path / file).write_text(LANGUAGES[file])
+    text = f"""coven 1
+import "{file}" {{ pick }}
+program rows {{
+  random(7) -> f64[20] x
+  pick(x, 0.5) -> kept
+  save("{tmp_path}/x.npy", x)
+  save("{tmp_path}/kept.npy", kept)
+}}
+"""
+    run(make_job(compile_program(text, tmp_path / "p.coven"), 1))
+    x, kept = (np.load(tmp_path / f"{name}.npy") for name in ("x", "kept"))
+    np.testing.assert_array_equal(kept, x[x >= 0.5])
+
+
+RESUMED = """coven 1
+import "m.py" { begin, grow, show }
+partition P = 4
+program rows {
+  var f64[?n] @ block(0) now
+  var f64[?n] @ block(0) next
+  PARALLEL over P { begin(partition) -> now }
+  for k in 0 .. 6 {
+    PARALLEL over P { thread_A grow(now, k) -> next }
+    swap(now, next)
+  }
+  gather(now) -> all
+  show(all)
+}
+"""
+GROWING = """
+import pathlib
+import numpy as np
+#@ coven module begin(in i64 p, out f64 x[?n])
+def begin(p):
+    return np.arange(1.0 + p)
+#@ coven module grow(in f64 x[n], in i64 k, out f64 y[?m])
+def grow(x, k):
+    if k == 4 and not pathlib.Path("go").exists():
+        raise RuntimeError("not yet")
+    return np.append(x[k % 2 :], k)
+#@ coven module show(in f64 x[n])
+def show(x):
+    print(x.tolist(), flush=True)
+"""
+
+
+@pytest.mark.mpi
+def test_a_checkpoint_has_as_many_rows_as_there_were(tmp_path):
+    def ran(*arguments):
+        job = Job([beside_python("pse"), *arguments], {}, tmp_path)
+        return job.wait(), job
+
+    (tmp_path / "rows.coven").write_text(RESUMED)
+    (tmp_path / "m.py").write_text(GROWING)
+    code, job = ran("run", "rows.coven", "-q", "-p", "3", "--checkpoint", "kept", "--every", "1")
+    assert (code, "not yet" in job.err) == (3, True), job.err
+    (tmp_path / "go").touch()
+    code, job = ran("resume", "kept", "-q", "-p", "2")
+    assert code == 0, job.err
+    due = []
+    for partition in range(4):
+        rows = np.arange(1.0 + partition).tolist()
+        for k in range(6):
+            rows = [*rows[k % 2 :], float(k)]
+        due += rows
+    assert job.out == f"{due}\n"
