@@ -87,7 +87,7 @@ static int cancel(void *extra, int complete)
     return MPI_SUCCESS;
 }
 
-/* Looks after which MPI is said not to yield: some may find what other ranks have sent, and don't yield then. */
+/* Looks after which MPI is said not to yield: those that find what other ranks have sent don't. */
 enum { LOOKS = 1000 };
 
 /* Whether looks come to this file's yield now: ranks that were spawned answer as those that spawned them do. */
