@@ -90,7 +90,7 @@ static int cancel(void *extra, int complete)
 /* Looks after which MPI is said not to yield: those that find what other ranks have sent don't. */
 enum { LOOKS = 1000 };
 
-/* Whether looks come to this file's yield now: ranks that were spawned answer as those that spawned them do. */
+/* Whether looks come to this file's yield now: spawned ranks answer as those that spawned them do. */
 static bool looks_yield(void)
 {
     MPI_Request never;
