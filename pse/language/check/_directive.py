@@ -308,10 +308,9 @@ def _misplaced(parameter: Parameter, axis: int, extent: Expression) -> tuple[str
 
 def _check_decided(parameters: list[Parameter], decided: set[str], report: Report) -> None:
     """Refuse the names of what the module decides where a value is needed before."""
-    scalars = {parameter.name for parameter in parameters}
     for parameter in parameters:
-        used = {name for extent in parameter.sizes for name in names_in(extent)} & decided
-        for name in sorted(used | (decided & {parameter.name} & scalars)):
+        used = {name for extent in parameter.sizes for name in names_in(extent)} | {parameter.name}
+        for name in sorted(used & decided):
             message = f"`{name}` is both known before the call and decided by the module (`?{name}`)"
             report(error_at("E0511", message, _place(parameter), help="give the two different names"))
 

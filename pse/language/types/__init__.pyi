@@ -33,6 +33,7 @@ from ._types import (
     Pattern as Pattern,
     Signature as Signature,
     Type as Type,
+    block_range as block_range,
     render_distribution as render_distribution,
     render_shape as render_shape,
     render_signature as render_signature,

@@ -145,6 +145,33 @@ def halo_of(widths: Sequence[Expression]) -> tuple[Expression, ...]:
     return tuple(widths[:1] if all(width == widths[0] for width in widths) else widths)
 
 
+def block_range(extent: int, parts: int, index: int) -> range:
+    """Give the indices that a partition has of an axis which is cut by `block`.
+
+    Parameters
+    ----------
+    extent : int
+        How many elements the axis has.
+    parts : int
+        Into how many blocks it is cut; where they can't be equal, the first ones have one element more.
+    index : int
+        Which block.
+
+    Returns
+    -------
+    range
+        Without the halo.
+
+    Examples
+    --------
+    >>> [block_range(10, 4, index) for index in range(4)]
+    [range(0, 3), range(3, 6), range(6, 8), range(8, 10)]
+    """
+    size, larger = divmod(extent, parts)
+    first = index * size + min(index, larger)
+    return range(first, first + size + (index < larger))
+
+
 class Direction(enum.Enum):
     """What a module does with a parameter.
 

@@ -264,8 +264,7 @@ def _what(mismatch: _Mismatch, language: str) -> str:
     if place.result:
         return "the function must return int: 0, or a code whose text coven_error() gives"
     if place.dimension is not None:
-        star = "*" if place.dimension.startswith(DYNAMIC) else ""
-        spelled = f"int64_t {star}".rstrip()
+        spelled = "int64_t *" if place.dimension.startswith(DYNAMIC) else "int64_t"
         return f"the dimension `{place.dimension}` is passed as `{spelled}`"
     if place.parameter is not None:
         return f"`{declared(place.parameter)}` is passed as `{passed_as(place.parameter, language).strip()}`"

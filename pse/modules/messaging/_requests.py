@@ -17,6 +17,7 @@ import numpy as np
 from pse._abi.coven import CollectiveKind, Reduction
 from pse._abi.elements import TYPE_CODES
 from pse._abi.services import Collective, Services
+from pse.language.types import block_range
 from pse.modules.load import _loader as loader
 
 Array = np.ndarray[Any, Any]
@@ -240,10 +241,7 @@ def partition_block(extent: int, axis: int = 0) -> range:
     ... def ramp(n, x):
     ...     x[:] = partition.block(n)
     """
-    place, parts = partition_coordinates()[axis], partition_grid()[axis]
-    least, more = divmod(extent, parts)
-    first = place * least + min(place, more)
-    return range(first, first + least + (place < more))
+    return block_range(extent, partition_grid()[axis], partition_coordinates()[axis])
 
 
 def type_code(dtype: np.dtype[Any]) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pse.language.types import block_range
 from pse.records import dataclass
 
 Indices = NDArray[np.int64]
@@ -65,8 +66,8 @@ def block(extent: int, parts: int, index: int) -> IndexSet:
     >>> [block(10, 4, i)[0].start for i in range(4)]
     [0, 3, 6, 8]
     """
-    size, larger = divmod(extent, parts)
-    return _run(index * size + min(index, larger), size + (index < larger))
+    found = block_range(extent, parts, index)
+    return _run(found.start, len(found))
 
 
 def block_cyclic(extent: int, parts: int, index: int, size: int) -> IndexSet:

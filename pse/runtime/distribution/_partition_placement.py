@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pse.errors import ProgramError, RunError
 from pse.language.check import ResolvedProgram
-from pse.language.types import Value
+from pse.language.types import Value, block_range
 from pse.modules import ModuleError
 from pse.modules.load import import_python, own_traceback
 from pse.text import count_text
@@ -36,8 +36,7 @@ def block(partitions: int, processors: int) -> Owners:
     >>> block(2, 4)
     (0, 1)
     """
-    size, longer = divmod(partitions, processors)
-    sizes = (size + (processor < longer) for processor in range(processors))
+    sizes = (len(block_range(partitions, processors, processor)) for processor in range(processors))
     return tuple(chain.from_iterable([processor] * count for processor, count in enumerate(sizes)))
 
 
