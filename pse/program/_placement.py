@@ -112,8 +112,8 @@ class Placement:
         return root + tuple(ThreadKey(PARALLEL, label) for label in self.parallel_threads)
 
     def thread_of(self, site: CallSite) -> ThreadKey:
-        """Give the thread that executes a call site; a moved one takes the first thread in PARALLEL."""
-        if site.moved or self.serial:
+        """Give the thread that executes a call site; a moved one that names none takes the first."""
+        if self.serial or (site.moved and site.thread not in self.parallel_threads):
             return ThreadKey(PARALLEL, self.parallel_threads[0])
         key = ThreadKey(PARALLEL if site.parallel else ROOT, site.thread or self.default)
         return self.folded.get(key, key)
@@ -191,7 +191,8 @@ def place_threads(program: ResolvedProgram, *, serial: bool = False) -> Placemen
     """Collect a program's threads, region by region, in order of first use.
 
     A call without a label runs on the first thread that the program declares, else on ``thread_A``: whatever
-    labels other calls have.
+    labels other calls have.  A call that is written outside PARALLEL and works where the pieces of its tag
+    are adds a thread there only by a label that no call on whole arrays has.
 
     Parameters
     ----------
@@ -215,15 +216,13 @@ def place_threads(program: ResolvedProgram, *, serial: bool = False) -> Placemen
     if serial:
         return Placement((), (SERIAL_LABEL,), default, serial=True)
     sites = number_statements(program).sites
-    return Placement(
-        _labels((site for site in sites if not site.parallel), default),
-        _labels((site for site in sites if site.parallel), default),
-        default,
-    )
+    root = _labels((site for site in sites if not site.parallel), default)
+    return Placement(root, _labels((site for site in sites if site.parallel), default, root), default)
 
 
-def _labels(sites: Iterable[CallSite], default: str) -> tuple[str, ...]:
+def _labels(sites: Iterable[CallSite], default: str, root: tuple[str, ...] = ()) -> tuple[str, ...]:
     """List labels in order of first use; calls without one have the default."""
     every = list(sites)
-    labels = dict.fromkeys(site.thread or default for site in every if not site.moved)
+    adding = (site for site in every if not site.moved or site.thread not in (None, *root))
+    labels = dict.fromkeys(site.thread or default for site in adding)
     return tuple(labels) or ((default,) if every else ())

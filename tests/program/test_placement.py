@@ -59,14 +59,25 @@ def test_calls_without_a_label_run_on_the_first_declared_thread() -> None:
     assert place_threads(placed) == Placement(("x", "y"), ("x",), "x")
 
 
-def test_a_call_that_was_moved_into_parallel_adds_no_thread() -> None:
-    placed = program(["thread_A"], [None, "thread_B", "thread_C"])
+@pytest.mark.parametrize(
+    ("label", "threads", "runs"),
+    [
+        (None, ("thread_B", "thread_C"), "thread_B"),
+        ("thread_A", ("thread_B", "thread_C"), "thread_B"),
+        ("thread_C", ("thread_C", "thread_B"), "thread_C"),
+        ("writer", ("writer", "thread_B", "thread_C"), "writer"),
+    ],
+)
+def test_a_call_that_was_moved_into_parallel_adds_only_a_thread_that_calls_on_whole_arrays_do_not_have(
+    label: str | None, threads: tuple[str, ...], runs: str
+) -> None:
+    placed = program(["thread_A"], [label, "thread_B", "thread_C"])
     parallel = placed.body[1]
     first, *others = parallel.body
     moved = replace(parallel, body=(replace(first, moved=True), *others))
     found = place_threads(replace(placed, body=(placed.body[0], moved)))
-    assert found.parallel_threads == ("thread_B", "thread_C")
-    assert found.thread_of(moved.body[0]) == ThreadKey("parallel", "thread_B")
+    assert (found.root_threads, found.parallel_threads) == (("thread_A",), threads)
+    assert found.thread_of(moved.body[0]) == ThreadKey("parallel", runs)
 
 
 def test_the_same_label_in_both_regions_is_two_threads() -> None:

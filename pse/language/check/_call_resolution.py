@@ -244,7 +244,7 @@ def _where_pieces_are(context: Context, site: CallSite) -> list[Statement]:
     name, partition = site.module.name, _partition_of(context, site)
     if site.parallel or site.module.language != "std" or name not in PIECEWISE or partition is None:
         return [site]
-    inside = replace(site, parallel=True, partition=partition, thread=None, moved=True)
+    inside = replace(site, parallel=True, partition=partition, moved=True)
     return _reduced(context, inside) if name in WHOLE else [Parallel(partition, (inside,), site.span)]
 
 

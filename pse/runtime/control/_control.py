@@ -1,10 +1,11 @@
 """One rank's part in the control of its run: what all ranks do together where they meet.
 
-They meet at some pauses, about ten times a second, so that no rank gets further ahead of the others than
-that; most of these meetings are a barrier and a broadcast.  The first rank tells the others each order that
-has come (`_hub`); all carry it out.  A run that is held goes on with its meeting.  Ranks that wait here
-sleep, and serve what others still need of them.  Rejected: to hold each rank at its next pause only when an
-order comes; a root that needs nothing of its partitions has passed all pauses by then.
+They meet at some pauses, about ten times a second while somebody asks for something, so that no rank gets
+further ahead of the others than that; most of these meetings are a message to the first rank and one back.
+It tells the others each order that has come (`_hub`); all carry it out.  A run that is held goes on with its
+meeting.  Ranks that wait here sleep, and serve what others still need of them.  Rejected: to hold each rank
+at its next pause only when an order comes; a root that needs nothing of its partitions has passed all pauses
+by then.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 20e-3
 """Seconds that a rank which is held sleeps between two looks, at most."""
-_INTERVAL = 0.1
-"""Seconds between two meetings, about."""
+_INTERVAL, _ALONE = 0.1, 0.5
+"""Seconds between two meetings, about, and where nobody has asked for anything of late."""
 _FARTHEST = 1000
 """Pauses between two meetings, at most: rounds may suddenly take longer."""
 _OVER = "the run has passed its last pause: it comes to its end"
@@ -66,6 +67,7 @@ class Control:
         self.due = 1
         self._about, self._live, self._pace = about, live, _Pace()
         self._hub: Hub | None = None
+        self._asked: Future[Answer] | None = None
 
     def begin(self, now: Incarnation, peers: MpiPeers, *, resumed: bool) -> None:
         """Let users find the run; where it is resumed, its slots have what they had."""
@@ -80,45 +82,42 @@ class Control:
         if now.sequencer.rounds + 1 < self.due:
             return
         meeting = _Meeting(now, self._peers, checkpoints, figures)
-        self._peers.meet()
-        self.due = 0
-        while not self.due:
-            order, asked = self._next(meeting)
-            told = self._peers.broadcast(order)
-            if told:
-                self._done(meeting, json.loads(told), asked)
-            else:
-                self.due = self._agreed_due(meeting)
+        word = json.loads(self._peers.told(lambda: self._word(meeting)))
+        while "due" not in word:
+            self._done(meeting, word)
+            word = json.loads(self._peers.tell(self._word(meeting)))
+        self.due = word["due"]
 
-    def _next(self, meeting: _Meeting) -> tuple[bytes, Future[Answer] | None]:
-        """Give the first rank's next order, nothing if the run goes on; the others are told."""
-        hub, stops = self._hub, meeting.checkpoints
-        if hub is None:
-            return b"", None
+    def _word(self, meeting: _Meeting) -> bytes:
+        """Give the first rank's next order, or when all meet next if the run goes on; of others, nothing."""
+        if self._hub is None:
+            return b""
+        self._asked = None
+        order = self._next(self._hub, meeting)
+        interval = _INTERVAL if self._hub.is_used else _ALONE
+        return json.dumps(order or {"due": self._pace.due_after(meeting.number, interval)}).encode()
+
+    def _next(self, hub: Hub, meeting: _Meeting) -> dict[str, Any]:
+        stops = meeting.checkpoints
         hub.pause, hub.place, hub.values = meeting.number, meeting.place, live_now(meeting.now)
         self._peers.wait(lambda: hub.has_order or not hub.held or (stops is not None and stops.stopping))
         if not hub.has_order:
             hub.held = False
-            return b"", None
+            return {}
         order, asked = hub.next_order()
         if order["do"] == "resume":
             hub.held = False
             asked.set_result((hub.status(), b""))
-            return b"", None
+            return {}
         if order["do"] == "step":
             hub.repeat({"do": "pause"}, asked)
-            self._pace.step = max(1, int(order.get("rounds", 1)))
-            return b"", None
-        return json.dumps(order).encode(), asked
+            return {"due": meeting.number + max(1, int(order.get("rounds", 1)))}
+        self._asked = asked
+        return order
 
-    def _agreed_due(self, meeting: _Meeting) -> int:
-        """Agree on the pause at which all meet next."""
-        due = np.array([meeting.number + self._pace.stride(meeting.number)], np.int64)
-        self._peers.wait(self._peers.comm.Ibcast(due).Test)
-        return int(due[0])
-
-    def _done(self, meeting: _Meeting, order: dict[str, Any], asked: Future[Answer] | None) -> None:
+    def _done(self, meeting: _Meeting, order: dict[str, Any]) -> None:
         """Carry out an order with all ranks, and answer it on the first one."""
+        asked = self._asked
         try:
             answer = self._carried_out(meeting, order)
         except PseError as error:
@@ -165,22 +164,18 @@ class Control:
 
 
 class _Pace:
-    """How many pauses on all meet again: about a tenth of a second of the program's rounds."""
+    """How many pauses on all meet again, by how long the program's rounds take."""
 
     def __init__(self) -> None:
-        self.step = 0  # asked for
         self._stride, self._met = 1, (0, 0.0)
 
-    def stride(self, number: int) -> int:
-        """Give it at a meeting."""
+    def due_after(self, number: int, interval: float) -> int:
+        """Give the pause for the next meeting after some seconds, at the end of one."""
         (before, at), now = self._met, time.monotonic()
         self._met = number, now
-        if self.step:
-            self._stride, step, self.step = 1, self.step, 0
-            return step
         pace = max((now - at) / max(1, number - before), 1e-9)
-        self._stride = max(1, min(int(_INTERVAL / pace), 2 * self._stride, _FARTHEST))
-        return self._stride
+        self._stride = max(1, min(int(interval / pace), 2 * self._stride, _FARTHEST))
+        return number + self._stride
 
 
 def live_now(now: Incarnation) -> dict[str, Any]:

@@ -33,6 +33,8 @@ _TOO_LATE = "ask earlier: between its last pause and its end nothing can be done
 
 SHARE = 0.01
 """The most of a run's time that reading frames may take."""
+OF_LATE = 5.0
+"""Seconds for which whoever has asked for something may ask for more."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Hub:
         self._orders: deque[tuple[dict[str, Any], Future[Answer]]] = deque()
         self._turn = threading.Lock()
         self._over = ""
-        self._free_at = 0.0
+        self._free_at = self._asked_at = 0.0
         self._listener = listen(about.name)
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
@@ -119,6 +121,11 @@ class Hub:
     def has_order(self) -> bool:
         """Whether there is something to do at this pause."""
         return bool(self._orders)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether somebody has asked for something of late."""
+        return time.monotonic() < self._asked_at + OF_LATE
 
     def repeat(self, order: dict[str, Any], asked: Future[Answer]) -> None:
         """Put an order before all others: it is carried out at the next meeting."""
@@ -186,6 +193,7 @@ class Hub:
             if self._over:
                 raise RunError(self._over, help=_TOO_LATE)
             self._orders.append((order, asked))
+            self._asked_at = time.monotonic()
         self._ring()
         return asked.result()
 

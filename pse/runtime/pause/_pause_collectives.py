@@ -5,7 +5,7 @@ Messages of the run itself (`transport`) are served meanwhile; transfers have ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,9 @@ from pse.runtime.supervise._backoff import LONGEST, Backoff
 from pse.runtime.transport._transport import Transport
 
 HEAD_TAG, ARRAY_TAG = 3, 4
+MEETING_TAG, PART_TAG = 7, 8
 _Bytes = npt.NDArray[np.uint8]
+_NOTHING = bytearray()
 
 
 class MpiPeers:
@@ -37,7 +39,34 @@ class MpiPeers:
 
     def meet(self) -> None:
         """Return when all ranks are here."""
-        self.wait(self.comm.Ibarrier().Test)
+        self.told(bytes)
+
+    def told(self, say: Callable[[], bytes]) -> bytes:
+        """Give what the first rank says when all ranks are here; it is asked then.
+
+        Who comes wakes the first rank, and that one all others: in a collective operation ranks would have
+        to look for each other.
+        """
+        if self.comm.Get_rank():
+            self._wait_for([self.comm.Isend(_NOTHING, 0, MEETING_TAG)], rung=(0,))
+            return self.tell(b"")
+        self._wait_for([self.comm.Irecv(_NOTHING, rank, MEETING_TAG) for rank in self._others])
+        return self.tell(say())
+
+    def tell(self, data: bytes) -> bytes:
+        """Give what the first rank says to every rank; what others give doesn't count."""
+        if self.comm.Get_rank():
+            return self._message(0, MEETING_TAG)
+        leaving = [self.comm.Isend([data, MPI.BYTE], rank, MEETING_TAG) for rank in self._others]
+        self._wait_for(leaving, rung=self._others)
+        return data
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """Gather what every rank says on the first one; the others get an empty list."""
+        if self.comm.Get_rank():
+            self._wait_for([self.comm.Isend([data, MPI.BYTE], 0, PART_TAG)], rung=(0,))
+            return []
+        return [data, *(self._message(rank, PART_TAG) for rank in self._others)]
 
     def send(self, rank: int, head: bytes, arrays: Sequence[_Bytes]) -> None:
         """Begin to send a transfer: its head, then its arrays."""
@@ -47,50 +76,38 @@ class MpiPeers:
 
     def receive(self, rank: int, room: Callable[[bytes], Sequence[_Bytes]]) -> None:
         """Receive a transfer from a rank; `room` allocates its arrays once its head has arrived."""
-        requests = [self.comm.Irecv([array, MPI.BYTE], rank, ARRAY_TAG) for array in room(self._head(rank))]
-        self.wait(lambda: MPI.Request.Testall(requests))
+        arrays = room(self._message(rank, HEAD_TAG))
+        self._wait_for([self.comm.Irecv([array, MPI.BYTE], rank, ARRAY_TAG) for array in arrays])
 
     def sent(self) -> None:
         """Return when every transfer has left."""
-        requests = [request for request, _ in self._leaving]
-        self.wait(lambda: MPI.Request.Testall(requests))
+        self._wait_for([request for request, _ in self._leaving])
         self._leaving.clear()
 
-    def _head(self, rank: int) -> bytes:
+    @property
+    def _others(self) -> range:
+        return range(1, self.comm.Get_size())
+
+    def _message(self, rank: int, tag: int) -> bytes:
+        """Wait for a message of any size."""
         status = MPI.Status()
         found: list[MPI.Message] = []
 
         def look() -> bool:
-            message = self.comm.Improbe(rank, HEAD_TAG, status)
+            message = self.comm.Improbe(rank, tag, status)
             found.extend([message] if message is not None else [])
             return bool(found)
 
         self.wait(look)
-        head = bytearray(status.Get_count(MPI.BYTE))
-        found[0].Recv([head, MPI.BYTE])
-        return bytes(head)
+        text = bytearray(status.Get_count(MPI.BYTE))
+        self._wait_for([found[0].Irecv([text, MPI.BYTE])])
+        return bytes(text)
 
-    def broadcast(self, data: bytes) -> bytes:
-        """Give what the first rank says to every rank; what others give doesn't count."""
-        size = np.array([len(data)], np.int64)
-        self.wait(self.comm.Ibcast(size).Test)
-        if not size[0]:
-            return b""
-        room = (
-            np.frombuffer(data, np.uint8) if self.comm.Get_rank() == 0 else np.empty(int(size[0]), np.uint8)
-        )
-        self.wait(self.comm.Ibcast(room).Test)
-        return room.tobytes()
-
-    def gather(self, data: bytes) -> list[bytes]:
-        """Gather what every rank says on the first one; the others get an empty list."""
-        first, mine = self.comm.Get_rank() == 0, np.frombuffer(data, np.uint8)
-        sizes = np.zeros(self.comm.Get_size(), np.int64)
-        self.wait(self.comm.Igather(np.array([mine.size], np.int64), sizes).Test)
-        room = np.empty(int(sizes.sum()) if first else 0, np.uint8)
-        self.wait(self.comm.Igatherv(mine, [room, (sizes, None)]).Test)
-        ends = np.cumsum(sizes) if first else ()
-        return [room[end - size : end].tobytes() for size, end in zip(sizes, ends, strict=first)]
+    def _wait_for(self, requests: list[MPI.Request], rung: Iterable[int] = ()) -> None:
+        """Wait for requests; ranks that are rung look at once, if they are on this node."""
+        for rank in rung:
+            self.board.ring(rank)
+        self.wait(lambda: MPI.Request.Testall(requests))
 
     def wait(self, done: Callable[[], bool]) -> None:
         """Sleep between looks; whoever rings this rank ends a sleep.
@@ -98,11 +115,12 @@ class MpiPeers:
         Others may still be busy, or stuck: they get their answers.
         """
         rank, backoff = self.comm.Get_rank(), Backoff(self._longest)
+        bell = self.board.bell(rank)
         while not done():
-            bell = self.board.bell(rank)
             self.transport.sequencer.serve()
             if self.transport.poll():
                 backoff.reset()
-                continue
-            self.board.wait(rank, bell, backoff.seconds)
-            backoff.lengthen()
+            else:
+                self.board.wait(rank, bell, backoff.seconds)
+                backoff.lengthen()
+            bell = self.board.bell(rank)
