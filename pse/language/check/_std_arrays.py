@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, no_such_axis
-from pse.language.check._distribution_check import in_one_place, match_distribution
+from pse.language.check._distribution_check import has_dynamic_extent, in_one_place, match_distribution
 from pse.language.check._remedies import distributed_so, output_text, shown
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target, even_shape, operation_fits, refuse_distributed_scalar
 from pse.language.types._elements import COMPLEX, INTEGERS
-from pse.language.types._expressions import Number, Text
+from pse.language.types._expressions import DYNAMIC, Name, Number, Text
 from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
 from pse.records import dataclass
 
@@ -126,6 +126,43 @@ def _scan(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
     if not operation_fits(check, given.value.value, given.span, type):
         return None
     return type if even_shape(check, type, span) is not None else None
+
+
+def _migrated(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of rows that go to other partitions: how many come is known when they do."""
+    type = piece_type(check, entity)
+    if type is None or not _cut_into_rows(check, type) or not _names_partitions(check, type):
+        return None
+    where = Distribution(Pattern.BLOCK, (0,), partition=type.distribution.partition)
+    return Type(type.element, (Name(f"{DYNAMIC}n"), *(type.shape or ())[1:]), where)
+
+
+def _cut_into_rows(check: CallCheck, type: Type) -> bool:
+    if type.distribution.axes == (0,) and not type.distribution.halo:
+        return True
+    message = "`migrate` moves rows: an array that is cut along axis 0 only, without a halo"
+    mismatch(check, type, message, "redistribute(…) -> rows @ block(0)  before")
+    return False
+
+
+def _names_partitions(check: CallCheck, type: Type) -> bool:
+    """Whether the second array has an integer for each row of the first one, where the row is."""
+    given = check.inputs[1]
+    owners = check.context.tags[str(given.tag)].type
+    label, context = check.context.show(owners), check.context
+    if owners.element is not Element.I64 or len(owners.shape or ()) != 1:
+        message = "`by` names the partition that each row goes to: an array of i64 with one axis"
+        check.fail("E0303", message, given.span, label=label, help="let a module give it:  out i64 owner[n]")
+        return False
+    rows = [context.shape(replace(one, shape=(one.shape or ())[:1])) for one in (type, owners)]
+    fits = rows[0] == rows[1] or any(has_dynamic_extent(one) for one in (type, owners))
+    if not in_one_place(owners.distribution, type.distribution, context) or not fits:
+        message = "`by` has not as many rows as the array that is to migrate, in the same partitions"
+        notes = [(check.inputs[0].span, f"this one is {context.show(type)}")]
+        help = "give one integer for each row, where the row is"
+        check.fail("E0310", message, given.span, label=label, notes=notes, help=help, directive=False)
+        return False
+    return True
 
 
 def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
@@ -261,6 +298,7 @@ WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm"
 
 COMPUTING = {
     "scan": Operation("inside", _scan, scalars=True),
+    "migrate": Operation("inside", _migrated),
     "axpy": Operation("", _added),
     "fft": Operation("", _transform),
     "ifft": Operation("", _transform),

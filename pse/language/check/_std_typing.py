@@ -74,17 +74,21 @@ def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
-    parameters = {p.name: _with_type(p, types.get(p.name)) for p in check.signature.parameters}
+    decides = check.signature.name == "migrate"
+    parameters = {p.name: _with_type(p, types.get(p.name), decides) for p in check.signature.parameters}
     signature = replace(check.signature, parameters=tuple(parameters.values()))
     check.reference = replace(check.reference, signature=signature)
     check.inputs = [replace(a, parameter=parameters[a.parameter.name]) for a in check.inputs]
     return [replace(output, parameter=parameters[output.parameter.name]) for output in outputs]
 
 
-def _with_type(parameter: Parameter, type: Type | None) -> Parameter:
+def _with_type(parameter: Parameter, type: Type | None, decides: bool) -> Parameter:
+    """Put a type into a parameter, and its shape where the module `decides` how many rows there are."""
     if type is None:
         return parameter
     shape = () if type.scalar else parameter.type.shape
+    if decides and parameter.direction is Direction.OUT:
+        shape = type.shape
     return replace(parameter, type=replace(parameter.type, element=type.element, shape=shape))
 
 

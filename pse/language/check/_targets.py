@@ -30,7 +30,7 @@ from pse.text import count_text, did_you_mean
 REDUCTIONS = tuple(operation.name.lower() for operation in Operation)
 """What `reduce` can do."""
 
-MOVING = ("scatter", "redistribute", "transpose", "shift")
+MOVING = ("scatter", "redistribute", "transpose", "shift", "migrate")
 """Standard operations that make distributed arrays out of other partitions' pieces."""
 
 

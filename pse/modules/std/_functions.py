@@ -12,6 +12,7 @@ from pse.modules._errors import ModuleError
 from pse.modules.std import (
     _files as files,
     _images as images,
+    _migration as migration,
     _numbers as numbers,
     _parallel_files as parallel_files,
 )
@@ -102,6 +103,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "source": source,
     "print": print_values,
     "scan": scan,
+    "migrate": migration.migrate,
     "fill": numbers.fill,
     "random": numbers.random,
     "random_normal": numbers.random_normal,

@@ -23,6 +23,7 @@ replicate(in T a[...] @ root, out T b[...] @ replicated)
 transpose(in T a[m, n], out T b[n, m])
 exchange(inout T a[...], in i64 periodic = -1)
 shift(in T a[...], in i64 by = 1, in i64 axis = -1, out T b[...])
+migrate(in T x[...], in i64 by[...], out T y[...])
 scan(in T x[...], in string op = "sum", out T y[...])
 copy(in T a[...], out T b[...])
 swap(inout T a[...], inout T b[...])
@@ -61,6 +62,7 @@ MEANINGS: Final = {
     "transpose": "Swap the last two axes.",
     "exchange": "Fill the halos of an array from the neighbours, along periodic axes from its other end.",
     "shift": "Give each partition the piece of the partition `by` places before it, cyclically.",
+    "migrate": "Send each row to the partition that its number in `by` names.",
     "scan": "Combine, in each partition, what partitions 0 to its own have, element by element.",
     "copy": "Make a copy that may be changed.",
     "swap": "Exchange the values of two names; nothing moves.",

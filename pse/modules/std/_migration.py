@@ -1,0 +1,51 @@
+"""The standard module `migrate`: rows go to the partitions that a number for each of them names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pse.modules._errors import ModuleError
+from pse.modules.std._piece_layout import Pieces
+
+Array = NDArray[Any]
+
+
+def migrate(x: Array, by: NDArray[np.int64], *, pieces: Pieces | None = None) -> Generator[Any, Any, Array]:
+    """Send every row to its partition; what comes is in the order of partitions, and of rows in each.
+
+    Rows that stay are not in the messages.
+    """
+    assert pieces is not None, "it is allowed only inside PARALLEL"
+    messages = pieces.messages
+    here, count = messages.partition_index(), messages.partition_count()
+    _check(x, by, here, count)
+    leaving = np.flatnonzero(by != here)
+    sent = np.bincount(by[leaving], minlength=count)
+    came = yield messages.alltoall(sent)
+    order = leaving[np.argsort(by[leaving], kind="stable")]
+    width = x.dtype.itemsize * math.prod(x.shape[1:])
+    outgoing = np.split(_bytes(x[order]), np.cumsum(sent[:-1]) * width)
+    incoming = yield messages.alltoallv(outgoing, came * width)
+    stays = _bytes(x[by == here] if len(leaving) else x)
+    rows = np.concatenate([*incoming[:here], stays, *incoming[here + 1 :]])
+    return rows.view(x.dtype).reshape(len(x) - len(leaving) + int(came.sum()), *x.shape[1:])
+
+
+def _bytes(rows: Array) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
+
+
+def _check(x: Array, by: NDArray[np.int64], here: int, count: int) -> None:
+    if len(x) != len(by):
+        message = f"migrate: partition {here} has {len(x):,} rows, but {len(by):,} numbers of partitions"
+        raise ModuleError(message, help="give one number for each row")
+    wrong = np.flatnonzero((by < 0) | (by >= count))
+    if len(wrong):
+        row = wrong[0]
+        message = f"migrate: row {row:,} of partition {here} is to go to partition {by[row]}"
+        raise ModuleError(message, help=f"there are partitions 0 to {count - 1}")

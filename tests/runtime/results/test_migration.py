@@ -1,0 +1,128 @@
+"""Rows that go to the partition that a number for each of them names: on a node and between nodes."""
+
+import re
+
+import numpy as np
+import pytest
+from pse_testing.harness import compile_program, make_job, run
+
+from pse import partition
+from pse.errors import PseError
+from pse.modules.load._imports import import_python
+
+PYTHON = """
+import numpy as np
+from pse import partition
+given, told = {}, {}
+
+#@ coven module draw(in i64 n, out f64 x[n, 2])
+def draw(n):
+    return np.arange(2.0 * n).reshape(n, 2)
+#@ coven module owners(in f64 x[n, 2], in i64 k, out i64 owner[n])
+def owners(x, k):
+    return given["owners"](x, k)
+#@ coven module some(in f64 x[n, 2], out i64 owner[?k])
+def some(x):
+    return np.zeros(len(x) - (partition.index == 2), np.int64)
+#@ coven module label(in f64 x[n, 2], out u8 name[n])
+def label(x):
+    return (x[:, 0] % 251).astype(np.uint8)
+#@ coven module tell(in string name, in T x[...])
+def tell(name, x):
+    told[name] = x.copy()
+"""
+PLACES = [
+    {"processors": 1},
+    {"processors": 3, "nodes": lambda rank: rank % 2},
+    {"processors": 2, "shared_memory": False, "local_limit": 1 << 20},
+    {"processors": 1, "serial": True},
+]
+
+
+@pytest.fixture
+def play(tmp_path):
+    """Run a program's body with rules that say where rows go; gives what it told, by name."""
+    (tmp_path / "m.py").write_text(PYTHON)
+    module = import_python(str(tmp_path / "m.py"), "m.py")
+
+    def played(body, owners, processors=1, **how):
+        module.given, module.told = {"owners": owners}, {}
+        text = f"""coven 1
+import "m.py" {{ draw, owners, some, label, tell }}
+partition P = 5
+program rows {{
+  draw(23) -> x
+  scatter(x) -> xs @ block(0)
+{body}
+}}
+"""
+        run(make_job(compile_program(text, tmp_path / "p.coven"), processors, **how), poison=True)
+        return dict(module.told)
+
+    return played
+
+
+TWICE = """
+  PARALLEL over P {
+    owners(xs, 0) -> to
+    label(xs) -> names @ block(0)
+    migrate(xs, by = to) -> ys
+    migrate(names, by = to) -> moved
+    owners(ys, 1) -> on
+    thread_C migrate(ys, by = on) -> zs
+    thread_C migrate(moved, by = on) -> again
+  }
+  gather(ys) -> once
+  gather(zs) -> whole
+  gather(again) -> labels
+  tell("once", once)
+  tell("whole", whole)
+  tell("labels", labels)"""
+
+
+def by_hand(pieces, owners, k):
+    """Give the pieces after a migration: in the order of the partitions that rows come from."""
+    to = [owners(piece, k) for piece in pieces]
+    return [
+        np.concatenate([piece[o == p] for piece, o in zip(pieces, to, strict=True)])
+        for p in range(len(pieces))
+    ]
+
+
+def scattered(x, k):
+    """Some partitions get nothing, others more than they had."""
+    return ((x[:, 0] + k).astype(np.int64) * 7 % 5) // 2 + k
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_come_in_the_order_of_the_partitions_that_they_are_from(play, place):
+    told = play(TWICE, scattered, **place)
+    pieces = np.array_split(np.arange(46.0).reshape(23, 2), 5)
+    once = by_hand(pieces, scattered, 0)
+    twice = by_hand(once, scattered, 1)
+    assert len({len(piece) for piece in once}) > 2
+    np.testing.assert_array_equal(told["once"], np.concatenate(once))
+    np.testing.assert_array_equal(told["whole"], np.concatenate(twice))
+    np.testing.assert_array_equal(told["labels"], np.concatenate(twice)[:, 0] % 251)
+
+
+def test_rows_that_stay_are_in_the_order_that_they_had(play):
+    told = play(TWICE, lambda x, k: np.full(len(x), partition.index), processors=2)
+    np.testing.assert_array_equal(told["whole"], np.arange(46.0).reshape(23, 2))
+
+
+@pytest.mark.parametrize("wrong", [5, -1, 1 << 40])
+def test_a_partition_that_does_not_exist_is_an_error(play, wrong):
+    def owners(x, k):
+        return np.where(x[:, 0] == 24.0, wrong, 0)
+
+    said = f"migrate: row 2 of partition 2 is to go to partition {wrong}"
+    with pytest.raises(PseError, match=re.escape(said)) as caught:
+        play(TWICE, owners, processors=2)
+    assert caught.value.help == "there are partitions 0 to 4"
+
+
+def test_an_owner_for_each_row_is_expected(play):
+    body = "  PARALLEL over P { some(xs) -> to  migrate(xs, by = to) -> ys  sum(ys) -> s reduce t(sum) }"
+    with pytest.raises(PseError, match="partition 2 has 5 rows, but 4 numbers of partitions"):
+        play(body + "\n  print(t)", None, processors=2)
