@@ -1,29 +1,22 @@
 """The rule of the house for C and C++: files include and call only those below; symbols have a room's prefix.
 
-Calls are taken from the symbol tables of the compiled objects: what one object defines and another needs.
+Calls are taken from the symbol tables of the objects of `make ext`: what one defines and another needs.
 """
 
-import os
 import re
-import shutil
 import subprocess
-import sysconfig
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-import pybind11
 import pytest
-from pse_testing.sharing import made_once
-
-from pse.toolstack import find_mpi
-from pse.toolstack._mpi_header import read
-from pse.toolstack._wrappers import wrappers
+from pse_testing.jobs import has_open_mpi
 
 ROOT = Path(__file__).parents[1]
 CEXT = ROOT / "cext"
+BUILD = ROOT / "build/ext"
+"""Where `make ext` compiles."""
 TOOLS = CEXT / "toolstack/tools"
 FILE_CEILING = 21
 PREFIXES = {
@@ -54,8 +47,6 @@ NAMED_ELSEWHERE = (
 )
 """What the language's headers, compilers, the C library and MPI name."""
 SEARCHED = (*(CEXT / room for room in (*PREFIXES, "abi/include")), CEXT / "toolstack/core", TOOLS / "common")
-COMPILE = ("-O0", "-c", "-fvisibility=hidden", "-D_GNU_SOURCE", "-w")
-LANGUAGES = {".c": ("cc", "-std=gnu11"), ".cpp": ("c++", "-std=c++17")}
 WEAK = {"U", "V", "W", "u", "v", "w"}
 """What an object needs, or has beside others: inline functions of C++ are in each that uses them."""
 ROW = re.compile(r"^\| `(\w+)` \| .* \| ([^|]*) \|$", re.MULTILINE)
@@ -78,7 +69,7 @@ def folder_of(path: Path) -> Path:
 @cache
 def sources() -> tuple[Path, ...]:
     """List what is compiled."""
-    return tuple(sorted(path for suffix in LANGUAGES for path in CEXT.rglob(f"*{suffix}")))
+    return tuple(sorted(path for suffix in (".c", ".cpp") for path in CEXT.rglob(f"*{suffix}")))
 
 
 @cache
@@ -108,43 +99,37 @@ def includes(path: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory):
-    """Write the wrappers that tools include; give the options with which all sources compile."""
-    folder, mpi = tmp_path_factory.mktemp("generated"), find_mpi()
-    assert mpi.include, "the check of the tools' calls needs mpi.h"
-    header = read(mpi.include / "mpi.h")
-    for listed in TOOLS.glob("*/*.def"):
-        text = wrappers(header, listed.read_text(encoding="utf-8"))
-        (folder / f"{listed.stem}_wrappers.c").write_text(text, encoding="utf-8")
-    own = ("modules/include", "toolstack/include", "toolstack/shims")
-    others = (mpi.include, pybind11.get_include(), sysconfig.get_path("include"))
-    return [f"-I{path}" for path in (*SEARCHED, *(ROOT / "pse" / name for name in own), folder, *others)]
+def objects() -> dict[Path, Path]:
+    """Map sources to the objects that `make ext` has made of them."""
+    return {
+        CEXT / target.parents[1].relative_to(BUILD) / made.relative_to(target).with_suffix(""): made
+        for target in BUILD.rglob("CMakeFiles/*.dir")
+        for made in target.rglob("*.o")
+    }
 
 
 @pytest.fixture(scope="module")
-def symbols(tmp_path_factory, generated):
-    """Compile every source alone; give what each defines for others, and what it needs of them."""
-    folder = tmp_path_factory.mktemp("objects")
-    assert all(shutil.which(compiler) for compiler, _ in LANGUAGES.values()), "the check needs compilers"
-
-    def names(path: Path) -> list[list[str]]:
-        target = folder / f"{path.relative_to(CEXT)}.o".replace("/", "-")
-        own = [f"-I{folder_of(path)}", f"-I{CEXT / room_of(path)}"]
-        subprocess.run(
-            [*LANGUAGES[path.suffix], *COMPILE, *own, *generated, str(path), "-o", str(target)], check=True
-        )
-        listed = subprocess.run(["nm", "-g", str(target)], check=True, capture_output=True, text=True).stdout
-        return [line.split()[-2:] for line in listed.splitlines()]
-
-    def all_names() -> list[list[list[str]]]:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(names, sources()))
-
-    rows = dict(zip(sources(), made_once("symbols", all_names), strict=True))
-    defined = {path: {name for kind, name in found if kind not in WEAK} for path, found in rows.items()}
-    needed = {path: {name for kind, name in found if kind == "U"} for path, found in rows.items()}
+def symbols():
+    """Give what each compiled source defines for others, and what it needs of them."""
+    if has_open_mpi():
+        pytest.skip("for this MPI tools are compiled when they are first used")
+    made = objects()
+    missing = [str(path.relative_to(ROOT)) for path in sources() if path not in made]
+    assert not missing, f"not compiled yet (make ext): {missing}"
+    rows = names(made[path] for path in sources())
+    defined = {path: {name for kind, name in rows[made[path]] if kind not in WEAK} for path in sources()}
+    needed = {path: {name for kind, name in rows[made[path]] if kind == "U"} for path in sources()}
     return defined, needed
+
+
+def names(compiled: Iterable[Path]) -> dict[Path, list[list[str]]]:
+    """List the symbols of objects that others see, each with its kind."""
+    listed = subprocess.run(["nm", "-gA", *compiled], check=True, capture_output=True, text=True).stdout
+    found: dict[Path, list[list[str]]] = defaultdict(list)
+    for line in listed.splitlines():
+        path, _, row = line.rpartition(":")
+        found[Path(path)].append(row.split()[-2:])
+    return found
 
 
 def linked(path: Path, other: Path) -> bool:
