@@ -33,6 +33,9 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 def main() -> None:
     """Be a rank, or the command that is named."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # There is nothing to tidy up yet.
+    if not sys.flags.safe_path:
+        del sys.path[0]
+    sys.path.append("")  # Files where the user works hide no other module, whatever their names are.
     _loading.begin()
     open_closed_streams()
     with ending_the_job():

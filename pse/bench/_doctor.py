@@ -130,7 +130,7 @@ def _mpi() -> Iterator[Finding]:
 def _ranks(found: Mpiexec) -> Finding:
     """Start two ranks: an mpiexec of another MPI than mpi4py's starts two worlds of one rank each."""
     mpiexec = found.path
-    command = [mpiexec, "-n", "2", sys.executable, "-c", _HELLO]
+    command = [mpiexec, "-n", "2", sys.executable, "-P", "-c", _HELLO]
     environment = rank_environment(os.environ, found)
     options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": _RANKS_SECONDS}
     try:

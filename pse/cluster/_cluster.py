@@ -210,7 +210,7 @@ class Cluster:
             )
         inside = list(command)
         if inside and inside[0] == "run":
-            inside[:1] = [sys.executable, "-m", "pse", "run"]
+            inside[:1] = [sys.executable, "-P", "-m", "pse", "run"]
         if ranks is not None:
             inside = [mpiexec.path, "-n", str(ranks), *inside]
         unshare = prerequisites.find_program("unshare") or "unshare"

@@ -210,7 +210,7 @@ def describe(configuration: str, mpi: Mpi) -> tuple[list[LoadedTool], str]:
     """
     file = os.path.abspath(configuration)
     _require_readable(file)
-    command = [sys.executable, "-c", _DESCRIBE, str(library(mpi)), file, str(mpi.path)]
+    command = [sys.executable, "-P", "-c", _DESCRIBE, str(library(mpi)), file, str(mpi.path)]
     done = subprocess.run(command, capture_output=True, check=False)
     words = done.stderr.decode(errors="replace")
     if done.returncode != 0:

@@ -32,7 +32,7 @@ def jupyter_tile() -> dict[str, Any]:
     """
     token = secrets.token_urlsafe(24)
     return {
-        "command": [sys.executable, "-m", "pse", "desk", "--no-browser", "--port", "{port}"],
+        "command": [sys.executable, "-P", "-m", "pse", "desk", "--no-browser", "--port", "{port}"],
         "environment": {TOKEN: token},
         "timeout": 30,
         "launcher_entry": {"title": "pse desk", "path_info": f"pse-desk/?token={token}"},

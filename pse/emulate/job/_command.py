@@ -42,7 +42,7 @@ def launch_command(configuration: Configuration, directory: Path, launch: int = 
     asked, target = directory / "configuration.json", directory / f"{launch}.ace"
     with explained(asked):
         asked.write_text(json.dumps(configuration.to_json()), encoding="utf-8")
-    return [sys.executable, "-m", "pse.emulate.job", str(asked), str(launch), str(target)], target
+    return [sys.executable, "-P", "-m", "pse.emulate.job", str(asked), str(launch), str(target)], target
 
 
 def prepared_configuration(path: Path) -> Configuration:

@@ -270,7 +270,8 @@ def _reduced(context: Context, site: CallSite) -> list[Statement]:
     total = f"{output.tag}.squares" if name == "norm" else output.tag
     own = Type(output.type.element, (), Distribution(Pattern.BLOCK, partition=site.partition))
     for tag, type in ((f"{output.tag}.own", own), (total, output.type)):
-        context.tags.setdefault(tag, Tag(tag, type, output.span, context.display(output.tag)))
+        shown = context.display(output.tag)
+        context.tags.setdefault(tag, Tag(tag, type, output.span, shown, internal=tag != output.tag))
     reduction = Reduction(total, WHOLE[name], output.span)
     piece = replace(output, tag=f"{output.tag}.own", type=own, reduction=reduction)
     parallel = Parallel(str(site.partition), (replace(site, outputs=(piece,)),), site.span)

@@ -168,10 +168,11 @@ def _token(use: _Use) -> str:
 
 def _declare(use: _Use, tags: MutableMapping[str, Tag]) -> None:
     shown = f"file {render_expression(use.name)}"
-    tags[_token(use)] = Tag(_token(use), _SCALAR, use.site.span, shown)
+    tags[_token(use)] = Tag(_token(use), _SCALAR, use.site.span, shown, internal=True)
     if use.site.parallel:
         own = replace(_SCALAR, distribution=Distribution(Pattern.BLOCK, partition=use.site.partition))
-        tags[f"{_token(use)}.own"] = Tag(f"{_token(use)}.own", own, use.site.span, shown)
+        name = f"{_token(use)}.own"
+        tags[name] = Tag(name, own, use.site.span, shown, internal=True)
 
 
 def _ordered(

@@ -37,6 +37,8 @@ class Tag:
         What the user wrote.
     loop_counter : bool
         Whether it is the counter of a loop.
+    internal : bool
+        Whether it stands for no name of the program, but for what the checker adds.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Tag:
     span: Span
     display: str = ""
     loop_counter: bool = False
+    internal: bool = False
 
     def name_at(self, span: Span, texts: Mapping[str, str]) -> str:
         """Give the name that is written at a place of a program's files: in a segment it is the segment's."""

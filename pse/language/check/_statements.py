@@ -367,7 +367,9 @@ def _stop(context: Context, loop: OpenLoop, span: Span) -> str:
     """Give the name of the truth value by which a loop ends, which is declared at the first `break`."""
     if loop.stop is None:
         loop.stop = context.frame.unique("break")
-        context.tags[loop.stop] = Tag(loop.stop, Type(Element.BOOL, (), context.spread), span, "break")
+        context.tags[loop.stop] = Tag(
+            loop.stop, Type(Element.BOOL, (), context.spread), span, "break", internal=True
+        )
         context.globals.used.add(span)
     return loop.stop
 

@@ -1,9 +1,9 @@
 """Importing users' Python files and extensions by path, each as a module of its own.
 
 Two programs' `frames.py` never meet: a file is known by its real path.  While a file is imported its folder
-leads `sys.path`, so that it can import what lies beside it; those helpers are taken out of `sys.modules`
-again, so that another folder's helper of the same name is another module.  Failures are reported with the
-user's frames only.
+leads `sys.path`, so that it can import what lies beside it, but hides nothing of the standard library; those
+helpers are taken out of `sys.modules` again, so that another folder's helper of the same name is another
+module.  Failures are reported with the user's frames only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import ExtensionFileLoader
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -93,17 +93,34 @@ def _failure(failure: BaseException, shown: str, files: frozenset[str]) -> Modul
     help = None
     if isinstance(failure, ModuleNotFoundError) and failure.name:
         help = f"install the package that has `{failure.name}`, or put {failure.name}.py beside {shown}"
+    elif isinstance(failure, ImportError) and failure.name in sys.stdlib_module_names:
+        help = f"`{failure.name}` is a module of Python's own: call a file of yours otherwise"
     return ModuleError(message, help=help, traceback=own_traceback(failure, files))
+
+
+class _StandardLibrary:
+    """Finds modules of the standard library elsewhere than in a folder: what is loaded may need them."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Find a module as `sys.meta_path` asks for it."""
+        if name not in sys.stdlib_module_names:
+            return None
+        return PathFinder.find_spec(name, [place for place in sys.path if place != self._folder])
 
 
 @contextmanager
 def _beside(folder: str) -> Iterator[None]:
     """Let imports find what lies in a folder; forget those helpers' names afterwards."""
-    known = set(sys.modules)
+    known, standard = set(sys.modules), _StandardLibrary(folder)
     sys.path.insert(0, folder)
+    sys.meta_path.insert(0, standard)
     try:
         yield
     finally:
+        sys.meta_path.remove(standard)
         sys.path.remove(folder)
         for name in set(sys.modules) - known:
             if not name.startswith("pse_user_") and _lies_in(folder, sys.modules[name]):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pse.program import Placement
 
 _IFF_UP = 1
+_RANK = (sys.executable, "-P", "-m", "pse")  # -P: files here hide no module, whatever their names are.
 _COUNT = re.compile(r"(?::|slots=)\s*(\d+)\s*$")
 _ALLOCATIONS = (
     "SLURM_JOB_ID",
@@ -216,8 +217,7 @@ def become_ranks(ranks: int, arguments: Sequence[str]) -> NoReturn:
     --------
     command_on_ranks
     """
-    # -P: files here are not modules, whatever their names are.
-    line = command_on_ranks(ranks, [sys.executable, "-P", "-m", "pse", *arguments])
+    line = command_on_ranks(ranks, [*_RANK, *arguments])
     sys.stdout.flush()
     os.execve(line[0], line, rank_environment(os.environ, find_mpiexec(), local=True))
 
@@ -286,7 +286,7 @@ def mpiexec_command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Seque
         # The launcher sees every rank and ends the others itself, once it knows who was first to die.
         line.append("-disable-auto-cleanup")
     words = host_arguments(mpiexec, hosts)
-    return [*line, *words, "-n", str(ranks), sys.executable, "-m", "pse", *arguments]
+    return [*line, *words, "-n", str(ranks), *_RANK, *arguments]
 
 
 def host_arguments(mpiexec: Mpiexec, hosts: Hosts) -> list[str]:

@@ -38,4 +38,4 @@ def run_serially(request: Request, hosts: Hosts) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     alone = replace(request, coopwait=False)  # It has nobody to wait for.
-    os.execv(sys.executable, [sys.executable, "-m", "pse", "--serial", *rank_arguments(alone)])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "pse", "--serial", *rank_arguments(alone)])

@@ -84,7 +84,7 @@ def mpi_library() -> str:
 
         version = MPI.Get_library_version()
     else:  # Who imports MPI here later expects that this starts it, so another process is asked.
-        asked = subprocess.run([sys.executable, "-c", _ASK_MPI], capture_output=True, text=True)
+        asked = subprocess.run([sys.executable, "-P", "-c", _ASK_MPI], capture_output=True, text=True)
         if asked.returncode:
             return f"none: {' '.join(asked.stderr.split()) or 'it ends the process'}"
         version = asked.stdout

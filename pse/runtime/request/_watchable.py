@@ -9,9 +9,9 @@ from pse.text import did_you_mean
 
 
 def watchable_tags(program: ResolvedProgram) -> dict[str, str]:
-    """Give the tags that are made of numbers, and their types."""
-    kinds = {name: tag for name, tag in program.tags.items() if is_number(tag.type.element)}
-    return {name: render_type(tag.type) for name, tag in kinds.items() if not tag.loop_counter}
+    """Give the tags of a program's text that are made of numbers, and their types."""
+    named = {name: tag for name, tag in program.tags.items() if not (tag.loop_counter or tag.internal)}
+    return {name: render_type(tag.type) for name, tag in named.items() if is_number(tag.type.element)}
 
 
 def is_number(element: object) -> bool:

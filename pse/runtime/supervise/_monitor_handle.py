@@ -118,7 +118,7 @@ class MonitorHandle:
         known = [os.getpid(), manager, *ranks.numbers]
         held = [claim.fileno()] if claim else []
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pse.runtime.supervise._node_monitor", *map(str, known)],
+            [sys.executable, "-P", "-m", "pse.runtime.supervise._node_monitor", *map(str, known)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,

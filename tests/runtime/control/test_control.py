@@ -25,6 +25,23 @@ from pse.trace import EventType, TextKind
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
 N, ROUNDS, DT = 12, 1000, 0.5
+ADDED = """coven 1
+partition P = procs
+program p {
+  thread_A source("samples", 0, 8) -> f64[8, 8] x
+  thread_A scatter(x) -> u @ block(0)
+  thread_A sum(u) -> s
+  thread_A norm(u) -> length
+  var i64 e = 0
+  for k in 0 .. 9 {
+    e = e + 1
+    if e > 2 { break }
+  }
+  thread_A save("a.npy", x)
+  thread_A load("a.npy") -> f64[8, 8] y
+  thread_A print(s, length, e, y)
+}
+"""
 START = np.arange(float(N * N)).reshape(N, N)
 PATIENCE = 60.0
 
@@ -146,6 +163,13 @@ def test_what_cannot_be_done_is_said_and_the_run_goes_on(tmp_path):
     assert running() == []
     with pytest.raises(UsageError, match="no run called it goes on here"):
         RunControl("it")
+
+
+def test_what_can_be_watched_are_tags_of_the_program_s_text(tmp_path, capsys):
+    (tmp_path / "p.coven").write_text(ADDED)
+    with pytest.raises(SystemExit):
+        main(["run", str(tmp_path / "p.coven"), "--watch", "nothing=n.gif"])
+    assert capsys.readouterr().err.endswith("these can be watched: x, u, s, length, e, y\n")
 
 
 def test_a_run_without_a_pause_any_more_says_so(tmp_path):

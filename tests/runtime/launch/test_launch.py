@@ -370,6 +370,30 @@ def test_python_m_pse_is_also_the_command_line():
     assert run([sys.executable, "-m", "pse", "--version"]).out.startswith("pse, version ")
 
 
+NUMBERS = """
+import fractions  # It needs Python's own `numbers`.
+import random
+
+#@ coven module half(in i64 a, out f64 b)
+def half(a):
+    import helper
+    return helper.of(float(fractions.Fraction(a, 2)))
+"""
+
+
+@pytest.mark.parametrize("start", ["pse run", "pse run --serial", "mpiexec -n 1 python -m pse"])
+def test_files_named_like_modules_of_python_hide_none(tmp_path, start):
+    (tmp_path / "numbers.py").write_text(NUMBERS)
+    (tmp_path / "random.py").write_text("raise RuntimeError('this is not the random of Python')")
+    (tmp_path / "helper.py").write_text("def of(x):\n    return x\n")
+    (tmp_path / "p.coven").write_text(
+        'coven 1\nimport "numbers.py" { half }\nprogram p { thread_A half(7) -> b thread_A print(b) }\n'
+    )
+    first, *words = [sys.executable if word == "python" else word for word in start.split()]
+    job = Job([beside_python(first), *words, "p.coven", "-q"], directory=tmp_path)
+    assert (job.wait(), job.out, job.err) == (0, "3.5\n", "")
+
+
 def test_without_any_mpiexec_it_says_how_to_get_one(tmp_path):
     python = tmp_path / "python"
     python.symlink_to(sys.executable)
