@@ -8,7 +8,7 @@ import pytest
 from pse_testing.planted_waits import PlantedWaits
 
 from pse import trace
-from pse.analysis import METRICS, wait_chain, wait_states
+from pse.analysis import METRICS, wait_chain, wait_chain_text, wait_states
 from pse.bench._synthetic_trace import write_trace as write_synthetic
 from pse.trace import EventType
 from pse.views.page import _causes, write_html
@@ -78,22 +78,42 @@ def test_chains_are_those_of_the_command_line(tmp_path, load, write) -> None:
     assert max(map(len, expected)) > 1
 
 
+SELECT = """
+const model = gantt.model, row = model.rows.findIndex((row) => row.rank === arguments[0]);
+gantt.timeline.select(model.base.from[model.rows[row].lanes[0]], arguments[1]);
+return document.getElementById('selected').innerText
+"""
+
+
 def test_a_click_on_a_wait_tells_why_in_words_and_arrows(tmp_path, load) -> None:
     write_synthetic(tmp_path / "trace", 300, 1)
     opened = trace.open(tmp_path / "trace")
     write_html(opened, tmp_path / "view.html")
     run = load(tmp_path / "view.html")
     rank, begin, end = next(wait for wait in waits_of(opened) if wait[0] == 2)
-    chosen = (
-        "const model = gantt.model, row = model.rows.findIndex((row) => row.rank === 2);"
-        "gantt.timeline.select(model.base.from[model.rows[row].lanes[0]], arguments[0]);"
-        "return document.getElementById('selected').innerText"
-    )
-    told = run(chosen, (begin + end) // 2)
+    told = run(SELECT, 2, (begin + end) // 2)
     chain = wait_chain(opened, rank, (begin + end) // 2)
     assert f"rank {chain.links[0].ended_by.rank} handed over" in told
     assert f"So rank 2 waited for rank {chain.links[-1].rank}, which " in told
     assert run("return gantt.view.chain.links.length") == len(chain.links)
+
+
+def test_a_late_rank_is_in_its_innermost_function(tmp_path, load) -> None:
+    made = PlantedWaits(2, [[0, 1]])
+    for function in ("solve", "halo"):
+        made.enter(0, function)
+    made.late_sender(on=0, source=0, target=1, wait=3000, tag=1, wildcard=False)
+    made.leave(0)
+    made.leave(0)
+    opened = made.write(tmp_path / "trace")
+    write_html(opened, tmp_path / "view.html")
+    begin, end = next((begin, end) for rank, begin, end in waits_of(opened) if rank == 1)
+    moment = (begin + end) // 2
+    said = "waited for rank 0, which was outside of MPI, in halo"
+    assert list(wait_chain_text(wait_chain(opened, 1, moment)))[-1] == f"so rank 1 {said}"
+    told = load(tmp_path / "view.html")(SELECT, 1, moment)
+    assert f"So rank 1 {said}" in told
+    assert "rank 1 (rank 1)" not in told
 
 
 def test_a_wait_that_never_ended_names_who_should_have_ended_it(small_trace, load, tmp_path) -> None:

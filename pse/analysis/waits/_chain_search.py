@@ -232,23 +232,31 @@ class _Search:
 
     def _routine(self, rank: int) -> int | None:
         """The call of an MPI routine that the rank was in."""
+        rows = [row for row in self._open_calls(rank) if self._routine_name(row).startswith("MPI_")]
+        return rows[0] if rows else None
+
+    def _function(self, rank: int) -> str:
+        """The innermost function or region that the rank was in; empty where none was recorded."""
+        rows = self._open_calls(rank)
+        return self._routine_name(rows[0]) if rows else ""
+
+    def _open_calls(self, rank: int) -> list[int]:
+        """The calls of routines and functions that the rank was in, the innermost first: it ends first."""
         calls = self._activity.routines
         here = (calls["rank"] == rank) & (calls["enter"] <= self._time) & (calls["leave"] > self._time)
-        names = self._activity.routine_names
-        rows = [
-            row for row in np.flatnonzero(here).tolist() if names[calls["routine"][row]].startswith("MPI_")
-        ]
-        return rows[0] if rows else None
+        rows: list[int] = np.flatnonzero(here).tolist()
+        return rows
+
+    def _routine_name(self, row: int) -> str:
+        return self._activity.routine_names[self._activity.routines["routine"][row]]
 
     def _in_routine(self, rank: int, name: str, row: int) -> Link:
         call, cause = self._activity.routines[row], self._mpi[row]
         ended = None
         if cause["rank"] != NONE and cause["time"] > self._time:
             ended = self._describer.of_routine(cause)
-        routine = self._activity.routine_names[call["routine"]]
-        return Link(
-            rank, name, "mpi", int(call["enter"]), int(call["leave"]), routine=routine, ended_by=ended
-        )
+        times = int(call["enter"]), int(call["leave"])
+        return Link(rank, name, "mpi", *times, routine=self._routine_name(row), ended_by=ended)
 
     def _waiting(self, rank: int, name: str, block: int) -> Link:
         wait = self._activity.waits[self._activity.blocks["row"][block]]
@@ -328,7 +336,9 @@ class _Search:
         if not len(after) and (final := self.final(rank)) is not None:
             return final
         is_mpi = self._trace.definitions is None and (not len(own) or own["kind"][0] == BlockKind.ROUTINE)
-        return Link(rank, name, "program" if is_mpi else "engine", begin, end)
+        if is_mpi:
+            return Link(rank, name, "program", begin, end, routine=self._function(rank))
+        return Link(rank, name, "engine", begin, end)
 
     def final(self, rank: int) -> Link | None:
         """What a rank does after its last block: it is done with its part, and waits for the last one."""
@@ -368,7 +378,7 @@ class _Search:
         times: dict[str, int] = {}
         for block, spent in zip(own[rows], lengths[rows].tolist(), strict=True):
             if block["kind"] == BlockKind.ROUTINE:
-                name = self._activity.routine_names[self._activity.routines["routine"][block["row"]]]
+                name = self._routine_name(block["row"])
             elif block["kind"] == BlockKind.WAIT:
                 name = "waiting"
             else:

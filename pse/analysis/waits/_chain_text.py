@@ -83,7 +83,7 @@ def _state(link: Link) -> str:
     idle = (link.end or 0) - (link.begin or 0) > LONG
     return {
         "engine": f"was between two calls, in the engine{' or without a core' * idle}",
-        "program": "was outside of MPI, in the program",
+        "program": f"was outside of MPI, in {link.routine or PROGRAM}",
         "done": "was done with its part of the program, and waited for the other ranks",
         "start": "was starting: it had not come to the program's first statement",
         "end": "was done with the program",

@@ -127,7 +127,7 @@ class Link:
     reason, tag, source : str
         What it waited for: reason (`WaitReason` in lower case), tag, and what defines the tag.
     routine : str
-        The routine of MPI that it was in.
+        The routine of MPI that it was in; outside of MPI the function or region, if these were recorded.
     ended_by : WaitEnd or None
         How the wait ended.
     meanwhile : tuple of (str, int)

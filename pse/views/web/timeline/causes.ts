@@ -54,11 +54,11 @@ function linkAt(model: Model, rank: number, time: number): Link {
   if (entry < 0) return between(model, rank, row, time);
   const kind = kindOf(model, entry);
   if (kind.category === "wait") return waitingIn(model, rank, row, "wait", entry, time);
-  const inside = [main, ...nested]
-    .map((lane) => blockIn(model, lane, time))
-    .find((block) => block >= 0 && isMpi(kindOf(model, block)));
-  if (inside !== undefined) return waitingIn(model, rank, row, "mpi", inside, time);
-  return { rank, row, state: "call", entry, begin: model.base.start[entry], end: model.base.end[entry] };
+  const inside = [main, ...nested].map((lane) => blockIn(model, lane, time)).filter((block) => block >= 0),
+    routine = inside.find((block) => isMpi(kindOf(model, block)));
+  if (routine !== undefined) return waitingIn(model, rank, row, "mpi", routine, time);
+  const called = model.stacked ? inside[inside.length - 1] : entry;
+  return { rank, row, state: "call", entry: called, begin: model.base.start[called], end: model.base.end[called] };
 }
 
 function waitingIn(model: Model, rank: number, row: number, state: "wait" | "mpi", entry: number, time: number): Link {
@@ -132,9 +132,11 @@ const AWAKE = 1e6; // ns: later awakenings are worth a word.
 export function linkText(model: Model, link: Link, resolution: number): string[] {
   const at = (time: number) => moment(time, resolution),
     kind = link.entry < 0 ? undefined : kindOf(model, link.entry);
-  const name = link.row < 0 ? `rank ${link.rank}` : `rank ${link.rank} (${model.rows[link.row].label})`;
+  const rank = `rank ${link.rank}`,
+    label = link.row < 0 ? rank : model.rows[link.row].label,
+    name = label === rank ? rank : `${rank} (${label})`;
   const words = {
-    call: () => `executed ${placed(kind!.label, kind!.place)}`,
+    call: () => `${model.stacked ? "was outside of MPI, in" : "executed"} ${placed(kind!.label, kind!.place)}`,
     wait: () => `waited ${waitText(kind!)}${kind!.call ? `, to execute ${kind!.call}` : ""}`,
     mpi: () => `was in ${kind!.label}`,
     done: () => "was done with its part of the program, and waited for the other ranks",
