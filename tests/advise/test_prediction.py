@@ -177,11 +177,11 @@ program twice {
     assert advice.diff.count("\n+") == 2  # one label, and the head of the diff
 
 
-def test_programs_without_labels_get_some(recorded: Record) -> None:
+def test_only_calls_that_move_get_labels_in_a_program_without(recorded: Record) -> None:
     text = PIPELINE.replace("thread_A ", "")
     advice = advise(recorded(text, [(0, 0.25, 0.0), (1, 0.0, 0.25)] * 8))
     assert advice.prediction.seconds == near(2.25)
-    assert "thread_A compute(k) -> x   // takes the CPU" in advice.text
+    assert "    compute(k) -> x   // takes the CPU" in advice.text
     assert "thread_B transfer(x) -> y" in advice.text
 
 

@@ -141,13 +141,13 @@ class _Proposing:
         return Change(self._labels(assignment), windows, depth)
 
     def _labels(self, assignment: Assignment) -> dict[tuple[int, int], str]:
-        """Give the labels to write: of calls that move, and of those without one that were beside them."""
+        """Give the labels to write: of calls that move, and of those that follow the first thread."""
         now, sites = self.model.present.threads, self.subject.walk.sites
-        moved = {site.parallel for site in sites if assignment.threads[site.id] != now[site.id]}
+        changes = any(assignment.threads[site.id] != now[site.id] for site in sites if site.parallel)
         labels = {}
         for site in sites:
             place, label = (site.span.line, site.span.column), assignment.threads[site.id]
-            bare = site.thread is None and site.parallel in moved
-            if place in self.subject.calls and (bare or label != now[site.id]):
+            follows = changes and site.moved and site.thread is None
+            if place in self.subject.calls and (follows or label != now[site.id]):
                 labels[place] = label
         return labels
