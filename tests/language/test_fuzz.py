@@ -163,6 +163,7 @@ def test_any_words_are_answered(finder, text):
 
 @RELAXED
 @given(st.lists(st.one_of(WORDS, st.just("// note\n"), st.just(";")), max_size=40).map(" ".join))
+@example("; \n \n // note\n")
 def test_formatting_keeps_words_and_comments(text):
     text = f"coven 1 // head\n options {{ arena = auto # tail\n }} program p {{ {text}\n}}\n"
     if has_errors(parse_program(text, "fuzz.coven").diagnostics):

@@ -122,12 +122,12 @@ class _Writer:
     """
 
     def __init__(self, tokens: list[Token], starts: set[Place]) -> None:
-        self._tokens = tokens
+        self._tokens = [token for token in tokens if token.type != "SEMICOLON"]
         self._starts = starts
         self._lines: list[str] = []
         self._pieces: list[_Piece] = []
         self._indent = 0
-        self._following = _following(tokens)
+        self._following = _following(self._tokens)
         self._importing = False  # inside an import, whose braces are no block
         self._one_line = False  # inside a block that stays on one line
         self._after_comment = False  # the line was ended by a comment, inside a statement
@@ -137,7 +137,7 @@ class _Writer:
         for index, token in enumerate(self._tokens):
             if token.type == "COMMENT":
                 self._comment(index)
-            elif token.type != "SEMICOLON":
+            else:
                 self._token(index)
         self._flush()
         return "\n".join(self._lines).strip("\n") + "\n" if self._lines else ""
@@ -266,9 +266,8 @@ class _Writer:
                 return (empty or token.line == self._tokens[index].line) and length + 2 <= WIDTH
             if token.type in ("LBRACE", "COMMENT") or length > WIDTH:
                 return False
-            if token.type != "SEMICOLON":
-                empty = False
-                length += len(token) + (len(INDENT) if self._begins(token) else len(self._gap(number)))
+            empty = False
+            length += len(token) + (len(INDENT) if self._begins(token) else len(self._gap(number)))
         return False
 
     def _gap(self, index: int) -> str:
@@ -283,11 +282,11 @@ class _Writer:
 
 
 def _following(tokens: list[Token]) -> list[Token | None]:
-    """Give for each token the next one that is neither a comment nor a semicolon."""
+    """Give for each token the next one that is no comment."""
     following: list[Token | None] = []
     found: Token | None = None
     for token in reversed(tokens):
         following.append(found)
-        if token.type not in ("COMMENT", "SEMICOLON"):
+        if token.type != "COMMENT":
             found = token
     return following[::-1]

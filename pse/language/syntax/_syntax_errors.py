@@ -174,6 +174,8 @@ def _missing(token: Token, before: Token | None, accepted: set[str]) -> str | No
         return f"write the version of the language:  coven {LANGUAGE_VERSION}"
     if accepted == {"INT"}:
         return "write the number itself, for example:  0"
+    if accepted == {"LPAR"} and before is not None and before.type == "ARROW":
+        return "the outputs of a segment stand in parentheses:  -> (f64[8] x, i64 k)"
     if accepted == {"EQUAL"} and before is not None:
         return f"write ` = ` and a value after `{_short(before)}`"
     if accepted == {"NAME"} and before is not None:
@@ -196,6 +198,10 @@ def _by_neighbours(
         )
     if first is not None and first.type == "REDUCE" and accepted == {"LPAR"}:
         return f"name the operation:  reduce {before}(sum)"
+    if token.type == "HALO" and first is not None and first.type == "OVER":
+        end = following.index(")") + 1 if ")" in following else 0
+        width = "".join(following[:end]).replace(",", ", ")
+        return f"the halo stands before the partition:  halo{width or '(1)'} over {before}"
     if token.type == "MORETHAN" and "ARROW" in accepted:
         return f"the outputs of a call stand after an arrow:  -> {following[0] if following else 'x'}"
     if token.type == "LET" and accepted >= _ITEM and following:
