@@ -63,6 +63,21 @@ def test_bands_are_loaded_by_name_number_or_all(scene):
         files.load_into(scene, one, "blue")
 
 
+def test_bands_with_scales_are_loaded_as_reals_if_these_are_asked_for(scene):
+    with rasterio.open(scene, "r+") as made:
+        made.scales, made.offsets, made.nodata = (0.5, 2, 1), (0, -1, 0), 300
+    every = np.empty(BANDS.shape)
+    files.load_into(scene, every)
+    expected = BANDS * np.reshape((0.5, 2, 1), (3, 1, 1)) - np.reshape((0, 1, 0), (3, 1, 1))
+    expected[BANDS == 300] = np.nan
+    np.testing.assert_array_equal(every, expected)
+    one = np.empty((40, 7), np.float32)
+    files.load_into(scene, one, "near infrared")
+    np.testing.assert_array_equal(one, expected[1])
+    with files.loaded(files.ArrayFile(scene, BANDS.shape, np.dtype(np.float64))) as stored:
+        np.testing.assert_array_equal(stored[1:3, 5:9, 0:4], expected[1:3, 5:9, 0:4])
+
+
 def test_a_picture_lies_where_another_one_does(scene):
     files.save("index.tif", BANDS.astype(np.float32), like=scene)
     with rasterio.open("index.tif") as made:
@@ -93,19 +108,21 @@ def test_a_damaged_tile_is_named_with_its_band_and_window(scene):
     assert "fetch it anew" in caught.value.help
 
 
-def test_variables_are_loaded_by_name_as_they_are_stored(tmp_path, monkeypatch):
+def test_variables_are_loaded_by_name_as_they_are_stored_or_as_the_reals_that_they_stand_for(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with netCDF4.Dataset("sea.nc", "w", format="NETCDF3_CLASSIC") as made:
         made.createDimension("lat", 4)
         made.createVariable("lat", "f4", ("lat",))[:] = 5
         for name in ("sst", "ice"):
-            made.createVariable(name, "i2", ("lat",)).scale_factor = 0.01
+            made.createVariable(name, "i2", ("lat",), fill_value=-4).scale_factor = 0.01
             made[name].set_auto_scale(False)
             made[name][:] = [1, 2, 3, -4]
-    for element in (np.int32, np.float32):
+    for element, expected in ((np.int32, [1, 2, 3, -4]), (np.float32, [0.01, 0.02, 0.03, np.nan])):
         values = np.empty(4, element)
         files.load_into("sea.nc", values, "sst")
-        np.testing.assert_array_equal(values, [1, 2, 3, -4])
+        np.testing.assert_array_equal(values, np.array(expected, element))
     with pytest.raises(ModuleError, match=r"holds int16\[4\]; the program expects uint8\[4\]"):
         files.load_into("sea.nc", np.empty(4, np.uint8), "sst")
     with pytest.raises(ModuleError, match="has no variable `data`; it holds: sst, ice") as caught:

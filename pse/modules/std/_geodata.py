@@ -1,7 +1,7 @@
 """Files of geodata: bands of GeoTIFF by rasterio, variables of NetCDF by netCDF4.
 
-Values are as they are stored: scales and offsets are not applied, and cells without data have the file's own
-value for these.
+Values are as they are stored, and cells without data have the file's own value for these.  But where reals
+are asked for, integers with a scale or an offset stand for what these give, and cells without data are NaN.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -25,6 +25,10 @@ STRIP: Final = 1 << 16
 
 _NETCDF: Final = threading.Lock()
 """netCDF4 lets go of the interpreter, though its library is not made for threads."""
+
+_PACKING: Final = (("scale_factor", 1), ("add_offset", 0))
+_MISSING: Final = ("_FillValue", "missing_value")
+"""Attributes of variables, and what they are where there are none."""
 
 _NO_VARIABLE: Final = "This is a netCDF dimension but not a netCDF variable."
 """By this the format tells an axis that has no coordinates."""
@@ -43,7 +47,33 @@ def _rasterio(file: str) -> Iterator[Any]:
 @contextmanager
 def _opened_geotiff(array: ArrayFile) -> Iterator[Any]:
     with _rasterio(array.file) as rasterio, rasterio.open(array.file, driver="GTiff") as content:
-        yield _Bands(array, content, rasterio)
+        bands = _Bands(array, content, rasterio)
+        which = bands.band - 1 if bands.band else slice(None)
+        scale, offset = (np.array(one)[which, ..., None, None] for one in (content.scales, content.offsets))
+        yield _unpacked(array, bands, scale, offset, content.nodatavals)
+
+
+def _unpacked(array: ArrayFile, stored: Any, scale: Any, offset: Any, missing: Iterable[Any]) -> Any:
+    """Give what is stored, or the reals that integers stand for, if the program wants these."""
+    packed = np.any(np.asarray(scale) != 1) or np.any(np.asarray(offset) != 0)
+    if array.dtype.kind != "f" or stored.dtype.kind not in "iu" or not packed:
+        return stored
+    return _Unpacked(stored, array.dtype, scale, offset, [one for one in missing if one is not None])
+
+
+class _Unpacked:
+    """Integers as the reals that they stand for; a scale and an offset for all, or for each band."""
+
+    def __init__(
+        self, stored: Any, dtype: np.dtype[Any], scale: Any, offset: Any, missing: list[Any]
+    ) -> None:
+        self.stored, self.dtype, self.shape = stored, dtype, tuple(stored.shape)
+        self.scale, self.offset, self.missing = scale, offset, missing
+
+    def __getitem__(self, box: tuple[slice, ...]) -> NDArray[Any]:
+        stored = np.asarray(self.stored[box])
+        scale, offset = (one[box[0]] if np.ndim(one) > 2 else one for one in (self.scale, self.offset))
+        return np.where(np.isin(stored, self.missing), np.nan, stored * scale + offset).astype(self.dtype)
 
 
 class _Bands:
@@ -130,7 +160,10 @@ def _opened_netcdf(array: ArrayFile) -> Iterator[Any]:
         name = array.name or (names[0] if len(names) == 1 else DATASET)
         if name not in content.variables:
             raise no_such_array(array, names, "variable")
-        yield content.variables[name]
+        found = content.variables[name]
+        scale, offset = (getattr(found, key, plain) for key, plain in _PACKING)
+        missing = [getattr(found, key) for key in _MISSING if key in found.ncattrs()]
+        yield _unpacked(array, found, scale, offset, missing)
 
 
 def _begin_netcdf(draft: str, array: ArrayFile) -> int:
