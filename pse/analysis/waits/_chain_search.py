@@ -248,7 +248,7 @@ class _Search:
         return rows
 
     def _routine_name(self, row: int) -> str:
-        return self._activity.routine_names[self._activity.routines["routine"][row]]
+        return self._activity.routine_names[int(self._activity.routines["routine"][row])]
 
     def _in_routine(self, rank: int, name: str, row: int) -> Link:
         call, cause = self._activity.routines[row], self._mpi[row]
