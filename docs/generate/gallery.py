@@ -17,7 +17,7 @@ from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File, Files
 
 SECONDS = 300
-PAGES = ("gallery.md", "flow.md", "galaxies.md", "scenes.md")
+PAGES = ("gallery.md", "flow.md", "galaxies.md", "molecules.md", "scenes.md")
 BLOCK = r"^```(sh|console pictures)\n(.*?)^```$"
 
 

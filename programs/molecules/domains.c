@@ -159,8 +159,7 @@ int border(const double *x, double side, double reach, int64_t count, int64_t *w
 }
 
 //@ coven module image(in f64 x[n, 3], in i64 which[k], in f64 offset[k, 3], out f64 seen[k, 3])
-int image(const double *x, const int64_t *which, const double *offset, double *seen, int64_t n,
-          int64_t k)
+int image(const double *x, const int64_t *which, const double *offset, double *seen, int64_t n, int64_t k)
 {
     (void)n;
     for (int64_t i = 0; i < k; i++)

@@ -1,20 +1,20 @@
-"""Where particles are at the beginning, and what is looked at: the radial distribution function, and a picture."""
+"""Where particles are at the beginning, the radial distribution function, and a picture."""
 
 from pathlib import Path
 
 import numpy as np
 
 
-#@ coven module begin(in string start, in i64 cells, in f64 density, in f64 temperature, in f64 reach, in i64 seed,
-#@     out f64 x[?k, 3], out f64 v[?k, 3], out i64 n, out f64 side)
+#@ coven module begin(in string start, in i64 cells, in f64 density, in f64 temperature, in f64 reach,
+#@     in i64 seed, out f64 x[?k, 3], out f64 v[?k, 3], out i64 n, out f64 side)
 def begin(start, cells, density, temperature, reach, seed):
-    """Give particles on a lattice (face-centred cubic), or those of files, with velocities of a temperature."""
+    """Give particles on a face-centred cubic lattice, or those of files, with velocities of a temperature."""
     x = lattice(cells) if start == "" else read(f"{start}-x.npy")
     side = (len(x) / density) ** (1 / 3)
     if side < reach:
         raise ValueError(
-            f"the box is {side:.4g} wide, less than cutoff + skin = {reach:.4g}: take more particles (cells), "
-            "or a smaller cutoff"
+            f"the box is {side:.4g} wide, less than cutoff + skin = {reach:.4g}: "
+            "take more particles (cells), or a smaller cutoff"
         )
     x = x * side if start == "" else x
     moves = start != "" and Path(f"{start}-v.npy").exists()
@@ -44,12 +44,13 @@ def read(file):
     if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) == 0:
         raise ValueError(f"{file} has the shape {rows.shape}: three numbers are expected for each particle")
     wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    if len(wrong):
-        raise ValueError(f"{file}: particle {wrong[0]} has {rows[wrong[0]].tolist()}: finite numbers are expected")
+    for row in wrong[:1]:
+        raise ValueError(f"{file}: particle {row} has {rows[row].tolist()}: finite numbers are expected")
     return rows
 
 
-#@ coven module average(inout f64 g[shells], in f64 counts[shells], in i64 samples, in i64 n, in f64 side, in f64 cutoff)
+#@ coven module average(inout f64 g[shells], in f64 counts[shells], in i64 samples, in i64 n,
+#@     in f64 side, in f64 cutoff)
 def average(g, counts, samples, n, side, cutoff):
     """Take one more sample into the radial distribution function: 1 where pairs are as in an ideal gas."""
     edges = np.linspace(0, cutoff, len(g) + 1)
@@ -63,13 +64,13 @@ def draw(file, x, side, g, cutoff):
     import matplotlib.pyplot as plt
 
     figure, (box, curve) = plt.subplots(1, 2, figsize=(8.4, 4), layout="constrained")
-    x = x % side
-    depth = np.abs(x[:, 2] - side / 2)
-    near = np.argsort(-depth[depth < 1.5])
-    x, depth = x[depth < 1.5][near], depth[depth < 1.5][near]
-    box.set(xlim=(0, side), ylim=(0, side), aspect="equal", xlabel="x", ylabel="y", title="a slice of the box")
-    area = (0.5 * 72 * 3.3 / side) ** 2 * np.pi
-    box.scatter(x[:, 0], x[:, 1], s=area, c=depth, cmap="Blues_r", edgecolors="black", linewidths=0.3)
+    inside, width = x % side, 72 * 3.3 / side
+    depth = np.abs(inside[:, 2] - side / 2)
+    slice = [i for i in np.argsort(-depth) if depth[i] < 1.5]
+    places = {"xlim": (0, side), "ylim": (0, side), "xlabel": "x", "ylabel": "y"}
+    box.set(aspect="equal", title="a slice of the box, 3 thick", **places)
+    looks = {"cmap": "Blues_r", "edgecolors": "black", "linewidths": 0.3}
+    box.scatter(*inside[slice, :2].T, s=width**2, c=depth[slice], **looks)
     curve.plot((np.arange(len(g)) + 0.5) * cutoff / len(g), g)
     curve.axhline(1, color="grey", linewidth=0.7)
     curve.set(xlim=(0, cutoff), ylim=(0, None), xlabel="distance", title="radial distribution function")

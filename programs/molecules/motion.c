@@ -50,8 +50,9 @@ static int stays(const double *from, const double *x, double farthest, int64_t i
 }
 
 /* Half a kick, and the whole way; `moved` is the square of how far a particle is from where it was listed. */
-//@ coven module advance(inout f64 x[n, 3], inout f64 v[n, 3], in i64 id[n], in f64 f[n, 3], in f64 listed[n, 3],
-//@     in f64 dt, in f64 friction, in f64 temperature, in f64 farthest, in i64 seed, in i64 step, out f64 moved)
+//@ coven module advance(inout f64 x[n, 3], inout f64 v[n, 3], in i64 id[n], in f64 f[n, 3],
+//@     in f64 listed[n, 3], in f64 dt, in f64 friction, in f64 temperature, in f64 farthest,
+//@     in i64 seed, in i64 step, out f64 moved)
 int advance(double *x, double *v, const int64_t *id, const double *f, const double *listed, double dt,
             double friction, double temperature, double farthest, int64_t seed, int64_t step, double *moved,
             int64_t n)

@@ -1,8 +1,9 @@
 /* Pairs of particles that are close to each other, and what they do to each other: the Lennard-Jones
  * potential, cut off, in its own units.
  *
- * A particle's neighbours in the list are first our own, each pair once, and then images from elsewhere, whose
- * pairs count half here: list[first[2 i]] to list[first[2 i + 1]], and from there to list[first[2 i + 2]].
+ * A particle's neighbours in the list are first our own, each pair once, and then images from elsewhere,
+ * whose pairs count half here. Those are from first[2 i] up to first[2 i + 1], these from there up to
+ * first[2 i + 2].
  */
 #include <coven.h>
 #include <math.h>
@@ -171,7 +172,8 @@ static inline void add_forces(potential *lj, const double *all, double *f, int64
 //@ coven module forces(in f64 x[n, 3], in f64 images[m, 3], in i64 first[q], in i32 list[p],
 //@     in f64 cutoff, in bool shifted, out f64 f[n, 3], out f64 energy, out f64 virial)
 int forces(const double *x, const double *images, const int64_t *first, const int32_t *list, double cutoff,
-           bool shifted, double *f, double *energy, double *virial, int64_t n, int64_t m, int64_t q, int64_t p)
+           bool shifted, double *f, double *energy, double *virial, int64_t n, int64_t m, int64_t q,
+           int64_t p)
 {
     (void)q, (void)p;
     const double inverse6 = pow(cutoff, -6.0);

