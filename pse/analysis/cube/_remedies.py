@@ -21,7 +21,7 @@ _MOST = 0.9
 _REMEDIES = {
     "mpi_latesender": "Their senders come late: let these send before their other work, or share work evenly",
     "mpi_latesender_wo": "Other messages were there already: receive in the order in which they come, with"
-    " MPI_ANY_SOURCE or one MPI_Waitall for all",
+    " MPI_ANY_SOURCE or one MPI_Waitall for all; if these are of a later step, share the work evenly",
     "mpi_latereceiver": "Post the receives with MPI_Irecv before the senders need them, or send with"
     " MPI_Isend and complete it later",
     "mpi_wait_nxn": "Ranks come at different times: share the work before it evenly, or start it with its"
