@@ -483,6 +483,11 @@ def _declaration(m: Mistake) -> str | None:
         given = text_of(until(after, "EQUAL", *_EDGES))
         where = given if after[:1] and after[0] in [pattern.value for pattern in Pattern] else "block(0)"
         return f"the distribution stands before the name:  var {type} @ {where} {line[-1]}"
+    if token.type == "AT" and "ARROW" in kinds and kinds[-1] == "RSQB" and after:
+        type = text_of(line[len(kinds) - kinds[::-1].index("ARROW") :])
+        size = len(until(after, "RPAR")) + 1 if after[1:2] == ["("] else 1
+        named = after[size] if after[size:] else "y"
+        return f"the distribution stands behind the name:  -> {type} {named} @ {text_of(after[:size])}"
     if token.type == "NAME" and kinds[-2:] == ["LET", "NAME"] and after[:1] == ["="]:
         return f"a `let` has the type of its value:  let {token} = {text_of(until(after[1:], *_EDGES))}"
     if token.type == "COMMA" and kinds[-2:] == ["LET", "NAME"]:

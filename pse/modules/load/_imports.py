@@ -94,7 +94,7 @@ def _failure(failure: BaseException, shown: str, files: frozenset[str]) -> Modul
     if isinstance(failure, ModuleNotFoundError) and failure.name:
         help = f"install the package that has `{failure.name}`, or put {failure.name}.py beside {shown}"
     elif isinstance(failure, ImportError) and failure.name in sys.stdlib_module_names:
-        help = f"`{failure.name}` is a module of Python's own: call a file of yours otherwise"
+        help = f"`{failure.name}` is a module of Python's own: give your file another name"
     return ModuleError(message, help=help, traceback=own_traceback(failure, files))
 
 
