@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # To import `typing` takes time.
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["__version__", "experiment", "module", "run"]
+__all__ = ["__version__", "experiment", "module", "run", "start"]
 
 _ROOMS = ("ace", "advise", "analysis", "bcs", "cluster", "partition", "trace", "views")
 """What users find behind `import pse` without importing it by name."""
@@ -20,12 +20,12 @@ _explain_unbuilt_extensions()
 
 
 def __getattr__(name: str) -> object:
-    """Import `module` (the decorator of modules in Python), `run`, `experiment` or a room when first used."""
+    """Import `module` (the decorator of modules in Python), `run` and its kin, or a room when first used."""
     if name == "module":
         from pse.modules.load import module
 
         return module
-    if name in ("run", "experiment"):
+    if name in ("run", "start", "experiment"):
         from pse import notebook
 
         return getattr(notebook, name)

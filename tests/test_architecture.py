@@ -23,7 +23,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "notebook": (),
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),
-    "views": ("page", "cube", "gantt", "charts", "graph", "core"),
+    "views": ("page", "cube", "frames", "gantt", "charts", "graph", "core"),
     "analysis": ("path", "statistics", "replay", "clocks", "patterns", "cube", "history", "waits"),
     "emulate": (
         "launches",

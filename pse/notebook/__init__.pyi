@@ -1,3 +1,4 @@
+from ._background import Running as Running, start as start
 from ._display import Screen as Screen
 from ._errors import (
     NotebookError as NotebookError,

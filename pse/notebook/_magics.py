@@ -6,6 +6,7 @@ Needs IPython, so nothing imports this file but ``%load_ext pse``.
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -13,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser
 
+from pse.notebook._background import in_background
 from pse.notebook._debugging import debugging_options
 from pse.notebook._display import screen, show_cubes, tell
 from pse.notebook._errors import NotebookError, ProgramRejected, asked_by_magic, translated
@@ -34,6 +36,7 @@ def _parser() -> MagicArgumentParser:
         parser.add_argument(switch, action="store_true")
     parser.add_argument("--sanitize", metavar="address,undefined")
     parser.add_argument("--gdb", metavar="RANK|crash")
+    parser.add_argument("--background", action="store_true")
     parser.add_argument("--name", default="result", metavar="VARIABLE")
     return parser
 
@@ -74,16 +77,19 @@ class CovenMagics(Magics):
 
             %%coven [FILE] [-p P] [-D NAME=VALUE]… [-o NAME=VALUE]… [--trace [DIR]] [--tools CONF]
                     [--debug] [--prefix] [--serial] [--sanitize LIST] [--gdb RANK|crash]
-                    [--name VARIABLE]
+                    [--background] [--name VARIABLE]
 
         The program goes into FILE (``cell-NAME.coven`` if there is none) in the current directory, beside the
         modules that it imports; what was there is overwritten.  What is wrong with it is shown, with the
-        lines.  The result is put into VARIABLE (``result``) and shown; see `pse.run`.
+        lines.  The result is put into VARIABLE (``result``) and shown; see `pse.run`.  With
+        ``--background`` that is the run, which goes on; see `pse.start`.
         """
         given = _parsed(line)
         path = written(cell, given.file or cell_file(cell))
         with asked_by_magic():
-            result = _run(_job(given, path))
+            result = (
+                in_background(partial(_job, given, path)) if given.background else _run(_job(given, path))
+            )
         assert self.shell is not None
         self.shell.user_ns[given.name] = result
         tell(result)
@@ -105,7 +111,7 @@ def load_magics(shell: InteractiveShell) -> None:
     show_cubes()
 
 
-def _job(given: Any, path: str) -> Job:
+def _job(given: Any, path: str, more: dict[str, str] | None = None) -> Job:
     """Make the run that the line asks for; what is wrong with the program is shown in place."""
     try:
         found = checked(path)
@@ -117,7 +123,13 @@ def _job(given: Any, path: str) -> Job:
             **{name: getattr(given, name) for name in ("debug", "prefix", "serial", "sanitize", "gdb")}
         )
         return make_job(
-            found, given.processors, params, given.options, given.trace, given.tools, debugging=how
+            found,
+            given.processors,
+            params,
+            given.options,
+            given.trace,
+            given.tools,
+            debugging=how | (more or {}),
         )
     except ProgramRejected as error:
         tell(error.diagnostics)

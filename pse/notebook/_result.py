@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pse.analysis import Cube, analyze
 from pse.notebook._diagnostics import Diagnostics
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REPORT_TABLES = ("sites", "threads")
+RUN_IN_BACKGROUND = "start it again with `run = pse.start(…)`, then `run.watch(…)` while it goes on"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,6 +188,24 @@ class Result:
 
         with translated():
             return TimelinePage(page_html(self.trace, selection).decode())
+
+    def watch(self, tag: str) -> NoReturn:
+        """Say that a run which has ended can't be watched; `Running.watch` shows one that goes on.
+
+        Parameters
+        ----------
+        tag : str
+            The tag.
+
+        Raises
+        ------
+        NotebookError
+            Always.
+        """
+        raise NotebookError(
+            f"the run has ended: {tag} can't be watched any more",
+            help=RUN_IN_BACKGROUND,
+        )
 
     def __repr__(self) -> str:
         return format_report(self.report).rstrip("\n")

@@ -1,16 +1,20 @@
 """The desk's page in a real browser: programs are drawn, changed on either side, and run."""
 
+import io
 import itertools
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="starlette is in the extra desk: pip install 'pse[desk]'")
 
+from PIL import Image
 from pse_testing.browser import browser
 from pse_testing.desk_page import Page, serving
 
@@ -227,6 +231,68 @@ def test_a_run_that_goes_on_is_held_changed_and_seen_from_the_page(open_desk):
     page.wait(lambda: list(page.folder.glob(".pse/runs/*/checkpoint/checkpoint.json")))
     page.click("Go on")
     page.wait(lambda: page.one("figure[data-tag='peak'] figcaption").text.startswith("peak: 2.9"))
+    page.click("Stop")
+    page.wait(lambda: not page.all(".live"))
+    assert complaints(page) == []
+
+
+SPACE = """coven 1
+import "space.py" { blob, swarm }
+program space {
+  var f64[12, 16, 20] u
+  var f64[50000, 4] x
+  thread_A blob(0) -> u
+  thread_A swarm(0) -> x
+  for k in 0 .. 100000 {
+    thread_A blob(k) -> u
+    thread_A swarm(k) -> x
+  }
+  thread_A print(u, x)
+}
+"""
+BLOB = """import time
+
+import numpy as np
+
+
+#@ coven module blob(in i64 k, out f64 u[l, m, n])
+def blob(k, u):
+    time.sleep(0.02)
+    x, y, z = np.ix_(*(np.linspace(-1, 1, size) for size in u.shape))
+    u[...] = np.exp(-3 * (x**2 + y**2 + z**2))
+
+
+#@ coven module swarm(in i64 k, out f64 x[n, m])
+def swarm(k, x):
+    x[...] = np.random.default_rng(7).normal(size=x.shape)
+    x[:, 3] = np.arange(len(x))
+"""
+
+
+def colours(element: Any) -> int:
+    """How many colours there are in what is drawn."""
+    drawn = Image.open(io.BytesIO(element.screenshot_as_png)).convert("RGB")
+    return len(np.unique(np.asarray(drawn).reshape(-1, 3), axis=0))
+
+
+def test_three_axes_are_slices_surfaces_and_volumes_and_rows_of_three_points(open_desk):
+    page = open_desk("space.coven", TALL, space=SPACE, **{"space.py": BLOB})
+    page.wait(lambda: page.calls())
+    page.command("Show or hide the run")
+    page.one("#run-form button.main").click()
+    page.one("input[name='watch x']").click()
+    page.wait(lambda: colours(page.one("figure[data-tag='x'] canvas")) > 50)
+    words = page.one("figure[data-tag='x'] figcaption").text
+    assert words.startswith("x[50000, 4]: 1 row of 3, 0 to 50000"), words
+    page.one("input[name='watch x']").click()
+    page.one("input[name='watch u']").click()
+    page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas")) > 50)
+    from selenium.webdriver.support.ui import Select
+
+    way = Select(page.one("figure[data-tag='u'] select"))
+    for shown in ("surface", "volume"):
+        way.select_by_visible_text(shown)
+        page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas[data-engine]")) > 50)
     page.click("Stop")
     page.wait(lambda: not page.all(".live"))
     assert complaints(page) == []

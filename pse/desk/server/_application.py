@@ -32,6 +32,7 @@ from pse.errors import PseError
 from pse.language.types import OPTIONS
 from pse.modules.build import TEMPLATE_ENDINGS
 from pse.views import PALETTE, VIEWS
+from pse.views.frames import frame_scripts
 from pse.views.page import element_script
 
 _NO_PAGE = """<!doctype html>
@@ -214,6 +215,7 @@ def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
     routes: list[BaseRoute] = [
         Route("/", _page),
         Route("/timeline.js", _element),
+        Mount("/frames", StaticFiles(directory=frame_scripts())),
         Mount("/api", routes=_API),
         WebSocketRoute("/lsp", _language),
         WebSocketRoute("/events", _events),

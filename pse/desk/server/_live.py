@@ -6,24 +6,21 @@ pause holds up nobody.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import numpy as np
 
 from pse.desk.server._errors import Refusal
 from pse.desk.server._events import Event
-from pse.errors import PseError, UsageError
-from pse.runtime.control import Frame, RunControl, running
+from pse.errors import PseError
+from pse.runtime.control import RunControl, running
+from pse.views.frames import take_frame
 
 _PATIENCE = 10.0
 """Seconds that a page waits for a run to come to a pause."""
 _INTERVAL = 0.1
 """Seconds between two frames of the same tags, at least."""
-_CELLS = 192
 _HELD = 0.3
 """Seconds between two looks at a run that is held."""
 
@@ -98,32 +95,6 @@ class Watches:
                 waits.wait(_HELD)
                 continue
             for tag in tags:
-                self._publish({"type": "frame", "run": id, "tag": tag, **_frame(run, tag)})
+                self._publish({"type": "frame", "run": id, **take_frame(run, tag)})
             shown = here
             waits.wait(_INTERVAL)
-
-
-def _frame(run: RunControl, tag: str) -> dict[str, Any]:
-    try:
-        return frame_json(run.frame(tag, _CELLS))
-    except UsageError as error:
-        return {"error": error.message}
-
-
-def frame_json(frame: Frame) -> dict[str, Any]:
-    """Give a frame as a page draws it: of more than two axes the slice in the middle, in single precision."""
-    values = frame.values
-    while values.ndim > 2:
-        values = values[len(values) // 2]
-    known = values[np.isfinite(values)]
-    cells: Sequence[int] = values.shape
-    return {
-        "shape": frame.shape,
-        "block": frame.block,
-        "pause": frame.pause,
-        "place": frame.place,
-        "cells": cells,
-        "low": float(known.min()) if known.size else None,
-        "high": float(known.max()) if known.size else None,
-        "data": base64.b64encode(values.astype("<f4").tobytes()).decode(),
-    }

@@ -89,15 +89,26 @@ class RunControl:
         """Change live parameters; all ranks take the new values at the same pause."""
         return self._ask({"do": "set", "values": {name: str(value) for name, value in values.items()}})[0]
 
-    def frame(self, tag: str, cells: int = 256) -> Frame:
-        """Give a tag as it is at the next pause, with at most so many cells along each axis."""
+    def frame(self, tag: str, cells: int = 256, points: int = 0) -> Frame:
+        """Give a tag as it is at the next pause.
+
+        Parameters
+        ----------
+        tag : str
+            What to give.
+        cells : int, optional
+            The most cells along each axis; each is the mean of a block.
+        points : int, optional
+            Of arrays `[n, 3]` and `[n, 4]` give at most so many rows instead, evenly spread, as they are.
+        """
         import numpy as np
 
         from pse.runtime.control._frames import Frame
 
-        head, data = self._ask({"do": "read", "tag": tag, "cells": cells})
+        head, data = self._ask({"do": "read", "tag": tag, "cells": cells, "points": points})
         values = np.frombuffer(data, "<f8").reshape(head["cells"])
-        return Frame(tag, values, tuple(head["shape"]), tuple(head["block"]), head["pause"], head["place"])
+        place = head["pause"], head["place"], head["points"]
+        return Frame(tag, values, tuple(head["shape"]), tuple(head["block"]), *place)
 
     def frames(self, tag: str, cells: int = 256) -> Iterator[Frame]:
         """Give frames until the run is over, as often as that costs it no more than its share."""

@@ -16,6 +16,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,7 +148,7 @@ class Control:
 
     def _read(self, meeting: _Meeting, order: dict[str, Any]) -> Answer:
         began = time.monotonic()
-        answer = meeting.read(order["tag"], int(order.get("cells", 256)))
+        answer = meeting.read(order["tag"], int(order.get("cells", 256)), int(order.get("points", 0)))
         if self._hub:
             self._hub.spent(time.monotonic() - began)
         return answer
@@ -209,8 +210,8 @@ class _Meeting:
         assert self.checkpoints is not None
         self.checkpoints.save(self.now.projection, self.now.sequencer, self.peers, self.figures)
 
-    def read(self, tag: str, cells: int) -> Answer:
-        """Put a frame together on the first rank.
+    def read(self, tag: str, cells: int, points: int) -> Answer:
+        """Put a frame together on the first rank: block means, or each so-manieth row of points.
 
         Raises
         ------
@@ -219,15 +220,15 @@ class _Meeting:
         """
         shapes, array = Shapes(self.now.job), self.now.job.program.tags[tag].type
         shape = self._shape(shapes, array)
-        block = frames.block_of(shape, cells)
-        parts = self.peers.gather(frames.packed(self._pieces(tag, shapes, array, block)))
-        values = frames.put_together(parts, shape, block) if parts else np.zeros(())
+        detail = frames.Detail.of(shape, cells, points)
+        parts = self.peers.gather(frames.packed(self._pieces(tag, shapes, array, detail)))
+        values = detail.values(parts) if parts else np.zeros(())
         if values is None:
             job, point = self.now.job, self.now.sequencer.point
             live = frozenset[str]().union(*(live_at(job, key, point) for key in job.liveness.placement.keys))
             help = f"these have: {', '.join(sorted(live))}" if live else None
             raise UsageError(f"{tag} has no value at {self.place}: nothing reads it from there on", help=help)
-        head = {"tag": tag, "shape": shape, "block": block, "cells": values.shape, "place": self.place}
+        head = {"tag": tag, "place": self.place, "cells": values.shape, **asdict(detail)}
         return head, values.astype("<f8").tobytes()
 
     def _shape(self, shapes: Shapes, array: Type) -> tuple[int, ...]:
@@ -241,7 +242,7 @@ class _Meeting:
             )
         return tuple(extents(shapes.whole(array)))
 
-    def _pieces(self, tag: str, shapes: Shapes, array: Type, block: tuple[int, ...]) -> Iterator[Piece]:
+    def _pieces(self, tag: str, shapes: Shapes, array: Type, detail: frames.Detail) -> Iterator[Piece]:
         """Add up what this rank has of a tag, halos apart."""
         job, point = self.now.job, self.now.sequencer.point
         for (name, partition), slot in self.now.projection.slots.items():
@@ -254,9 +255,9 @@ class _Meeting:
                     continue
                 if array.scalar:
                     places = [np.array([index])] if array.distribution.distributed else []
-                    yield frames.block_sums(np.full([1] * len(places), piece), places, block)
+                    yield detail.piece(np.full([1] * len(places), piece), places)
                     continue
                 cells = [cells_of(axis) for axis in shapes.piece(array, index)]
                 if np.shape(piece) == tuple(places.size for places, _ in cells):  # It may be another's.
                     own = np.asarray(piece)[tuple(inner for _, inner in cells)]
-                    yield frames.block_sums(own, [places[inner] for places, inner in cells], block)
+                    yield detail.piece(own, [places[inner] for places, inner in cells])

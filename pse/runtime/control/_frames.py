@@ -20,8 +20,8 @@ from pse.records import dataclass
 if TYPE_CHECKING:
     Values = npt.NDArray[np.float64]
 
-MOST_CELLS = 1 << 20
-"""Cells that a frame may have."""
+MOST_CELLS = 1 << 18
+"""Cells that a frame may have: 64 along each of three axes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Frame:
     tag : str
         The tag.
     values : ndarray of float64
-        Block means; a number as an array without axes.  Of complex numbers their absolute values.
+        Block means, or rows as they are (`points`); a number as an array without axes.  Of complex numbers
+        their absolute values.
     shape : tuple of int
         The shape of the tag in the program.
     block : tuple of int
@@ -42,6 +43,8 @@ class Frame:
         The number of the pause.
     place : str
         Where that is in the program: ``heat.coven:12:3, round = 40``.
+    points : bool
+        Whether rows are points in space: each is one of the tag's, none is a mean.
 
     See Also
     --------
@@ -61,6 +64,7 @@ class Frame:
     block: tuple[int, ...]
     pause: int
     place: str
+    points: bool = False
 
 
 def save_frames(frames: Sequence[Frame], output: str) -> None:
@@ -101,7 +105,7 @@ def block_of(shape: Sequence[int], cells: int) -> tuple[int, ...]:
     >>> block_of((1000, 30), 256)
     (4, 1)
     """
-    most = max(1, min(cells, int(MOST_CELLS ** (1 / max(1, len(shape))))))
+    most = max(1, min(cells, int(MOST_CELLS ** (1 / max(1, len(shape))) + 1e-9)))
     return tuple(max(1, -(-extent // most)) for extent in shape)
 
 
@@ -142,6 +146,53 @@ def block_sums(
         )
         blocks.append(numbers[firsts])
     return blocks, sums
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much of an array a frame shows: means of blocks, or each so-manieth row.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The array's.
+    block : tuple of int
+        How many cells of each axis are one in the frame.
+    points : bool
+        Whether that one is the first of them, instead of their mean.
+
+    Examples
+    --------
+    >>> Detail.of((1000, 3), 256, 500), Detail.of((1000, 30), 256, 500).points
+    (Detail(shape=(1000, 3), block=(2, 1), points=True), False)
+    """
+
+    shape: tuple[int, ...]
+    block: tuple[int, ...]
+    points: bool = False
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], cells: int, points: int = 0) -> Detail:
+        """Choose it: at most so many cells along an axis; of points in space at most so many."""
+        if points > 0 and len(shape) == 2 and shape[1] in (3, 4) and shape[0] > shape[1]:
+            return cls(shape, (-(-shape[0] // points), 1), points=True)
+        return cls(shape, block_of(shape, cells))
+
+    def piece(
+        self, array: npt.NDArray[np.generic], indices: Sequence[npt.NDArray[np.int64]]
+    ) -> tuple[list[npt.NDArray[np.int64]], Values]:
+        """Give what a piece has of the frame, as `block_sums` does."""
+        if not self.points:
+            return block_sums(array, indices, self.block)
+        rows, columns = indices
+        taken = rows % self.block[0] == 0
+        return block_sums(array[taken], [rows[taken] // self.block[0], columns], (1, 1))
+
+    def values(self, parts: Iterable[bytes]) -> Values | None:
+        """Put together what all ranks have; None if nobody has anything."""
+        if not self.points:
+            return put_together(parts, self.shape, self.block)
+        return put_together(parts, (-(-self.shape[0] // self.block[0]), self.shape[1]), (1, 1))
 
 
 def packed(pieces: Iterable[tuple[list[npt.NDArray[np.int64]], Values]]) -> bytes:

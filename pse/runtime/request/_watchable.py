@@ -20,12 +20,24 @@ def is_number(element: object) -> bool:
 
 
 def require_watchable(program: ResolvedProgram, *tags: object) -> None:
-    """Refuse what are no such tags.
+    """Refuse what are no tags that can be watched.
+
+    Parameters
+    ----------
+    program : ResolvedProgram
+        The program.
+    *tags : str
+        Names.
 
     Raises
     ------
     UsageError
         With those that can be watched.
+
+    Examples
+    --------
+    >>> from pse.notebook import checked
+    >>> require_watchable(checked("heat.coven").program, "u")
     """
     known = watchable_tags(program)
     for tag in tags:

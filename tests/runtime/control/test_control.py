@@ -18,7 +18,7 @@ from pse.errors import UsageError
 from pse.runtime.control import Frame, RunControl, frame_text, running
 from pse.runtime.control._address import address
 from pse.runtime.control._client import RunEnded
-from pse.runtime.control._frames import block_of, block_sums, packed, put_together
+from pse.runtime.control._frames import Detail, block_of, block_sums, packed, put_together
 from pse.runtime.request import Request, prepare, recorded_changes
 from pse.trace import EventType, TextKind
 
@@ -346,6 +346,15 @@ def test_pieces_put_together_give_block_means_however_they_are_cut():
     assert np.allclose(means, truth, rtol=1e-14)
     assert put_together([packed([])], (4,), (1,)) is None
     assert block_of((1000, 30), 256) == (4, 1)
+
+
+def test_points_put_together_are_rows_as_they_are_however_they_are_cut():
+    array, detail = np.arange(28.0).reshape(7, 4), Detail.of((7, 4), 256, 3)
+    rows = (np.array([0, 4, 6]), np.array([1, 2, 3, 5]), np.arange(0))
+    parts = [packed([detail.piece(array[own], [own, np.arange(4)])]) for own in rows]
+    assert np.array_equal(detail.values(parts), array[::3])
+    assert Detail.of((7, 5), 256, 3) == Detail((7, 5), (1, 1))
+    assert Detail.of((500, 500, 500), 256, 3) == Detail((500, 500, 500), (8, 8, 8))
 
 
 def test_frames_are_drawn_by_their_axes():

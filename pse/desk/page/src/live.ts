@@ -5,7 +5,6 @@ import { report } from "./program";
 import type { ControlStatus, Frame } from "./protocol";
 import { desk, update } from "./store";
 
-const LONGEST_HISTORY = 400; // values of a watched number
 const asking = new Set<string>();
 
 export type Action =
@@ -42,14 +41,5 @@ export async function watch(run: string, tags: string[]) {
 export const frameKey = (run: string, tag: string) => `${run} ${tag}`;
 
 export function frameTaken(frame: Frame) {
-  const { frames } = desk();
-  const key = frameKey(frame.run, frame.tag);
-  const history = frames[key]?.history ?? [];
-  const next = !frame.error && frame.cells.length === 0 ? [...history, ...valuesOf(frame)].slice(-LONGEST_HISTORY) : history;
-  update({ frames: { ...frames, [key]: { frame, history: next } } });
-}
-
-export function valuesOf(frame: Frame): Float32Array {
-  const bytes = Uint8Array.from(atob(frame.data), (sign) => sign.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
+  update({ frames: { ...desk().frames, [frameKey(frame.run, frame.tag)]: frame } });
 }

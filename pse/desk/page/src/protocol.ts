@@ -1,5 +1,7 @@
 // What server and page say to each other.  Offsets are UTF-16 code units from the begin of the text.
 
+import type { Frame as TagFrame } from "../../../views/web/shared/frame";
+
 export interface Span {
   start: number;
   end: number;
@@ -234,19 +236,9 @@ export interface ControlStatus {
   checkpoint: string | null;
 }
 
-/** A watched tag at one pause: the means of blocks, as 32-bit numbers in base64. */
-export interface Frame {
+/** A watched tag at one pause. */
+export interface Frame extends TagFrame {
   run: string;
-  tag: string;
-  error?: string; // instead of all that follows
-  shape: number[];
-  block: number[];
-  pause: number;
-  place: string;
-  cells: number[]; // none: a number; one: a line; two: an image
-  low: number | null;
-  high: number | null;
-  data: string;
 }
 
 export interface Overview {

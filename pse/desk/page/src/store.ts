@@ -61,11 +61,6 @@ export interface ConsolePart {
   text: string;
 }
 
-export interface Watched {
-  frame: Frame;
-  history: number[]; // of a number
-}
-
 export interface Desk {
   session: Session | null;
   connected: boolean;
@@ -89,7 +84,7 @@ export interface Desk {
   overviews: Record<string, Overview>;
   controls: Record<string, ControlStatus>; // by run
   watched: Record<string, string[]>; // tags by run
-  frames: Record<string, Watched>; // by run and tag
+  frames: Record<string, Frame>; // by run and tag
   sites: Sites | null; // of the shown run, after it
   ranAt: Record<string, Map<string, TextPlace>>; // by run and statement: where it stood in the text that ran
   colouring: Colouring;

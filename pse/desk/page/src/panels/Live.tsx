@@ -1,9 +1,9 @@
 // A run that goes on: buttons that hold it and let it go, its live parameters, and pictures of watched tags.
 
 import { useEffect, useRef } from "react";
-import { control, frameKey, valuesOf, watch } from "../live";
+import { control, frameKey, watch } from "../live";
 import type { ControlStatus, Frame } from "../protocol";
-import { useDesk, type Watched } from "../store";
+import { useDesk } from "../store";
 import { TextField } from "./fields";
 
 const NONE: string[] = [];
@@ -73,86 +73,38 @@ function Tags({ run, tags, watched }: { run: string; tags: Record<string, string
   );
 }
 
+interface FrameElement extends HTMLElement {
+  frame: Frame;
+}
+
+declare module "react" {
+  namespace JSX {
+    interface IntrinsicElements {
+      "pse-frame": DetailedHTMLProps<HTMLAttributes<HTMLElement>, HTMLElement>;
+    }
+  }
+}
+
+/** Drawn by the element that notebooks show as well: views/web/frames. */
 function Picture({ run, tag }: { run: string; tag: string }) {
-  const watched = useDesk((desk) => desk.frames[frameKey(run, tag)]);
-  if (!watched) return <figure data-tag={tag}>{tag} …</figure>;
-  const { frame } = watched;
-  return (
-    <figure data-tag={tag} data-pause={frame.pause}>
-      {frame.error ? <span className="error">{frame.error}</span> : <Drawing watched={watched} />}
-      {!frame.error && <figcaption>{caption(frame)}</figcaption>}
-    </figure>
-  );
-}
-
-const number = (value: number | null) => (value === null ? "–" : String(Number(value.toPrecision(4))));
-
-function caption({ tag, shape, cells, low, high, place }: Frame) {
-  const size = shape.length ? `[${shape.join(", ")}]` : "";
-  const range = cells.length ? `${number(low)} to ${number(high)}` : number(low);
-  return `${tag}${size}: ${range} · ${place}`;
-}
-
-function Drawing({ watched: { frame, history } }: { watched: Watched }) {
-  if (frame.cells.length === 2) return <Image frame={frame} />;
-  return <Curve values={frame.cells.length ? [...valuesOf(frame)] : history} />;
-}
-
-const WIDTH = 320;
-const HEIGHT = 120;
-
-function Curve({ values }: { values: number[] }) {
-  const known = values.filter(Number.isFinite);
-  const low = Math.min(...known);
-  const scale = (HEIGHT - 4) / (Math.max(...known) - low || 1);
-  const across = WIDTH / Math.max(values.length - 1, 1);
-  const points = values.flatMap((value, index) =>
-    Number.isFinite(value) ? [`${(index * across).toFixed(1)},${(HEIGHT - 2 - (value - low) * scale).toFixed(1)}`] : [],
-  );
-  return (
-    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img">
-      <polyline points={points.join(" ")} fill="none" stroke="currentColor" strokeWidth={1.5} />
-    </svg>
-  );
-}
-
-// From dark to light, to be told apart by everybody (after cividis).
-const STOPS = [
-  [0, 34, 78],
-  [66, 78, 108],
-  [124, 123, 120],
-  [187, 175, 113],
-  [254, 232, 56],
-];
-const BAR = `linear-gradient(to right, ${STOPS.map((stop) => `rgb(${stop.join(" ")})`).join(", ")})`;
-
-function colourOf(share: number): number[] {
-  const place = Math.min(Math.max(share, 0), 1) * (STOPS.length - 1);
-  const first = Math.min(Math.floor(place), STOPS.length - 2);
-  return STOPS[first].map((from, part) => from + (STOPS[first + 1][part] - from) * (place - first));
-}
-
-function Image({ frame }: { frame: Frame }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [rows, columns] = frame.cells;
+  const element = useRef<FrameElement>(null);
+  const frame = useDesk((desk) => desk.frames[frameKey(run, tag)]);
+  useEffect(defineElement, []);
   useEffect(() => {
-    const pen = canvas.current?.getContext("2d");
-    if (!pen || rows * columns === 0) return;
-    const pixels = pen.createImageData(columns, rows);
-    const low = frame.low ?? 0;
-    const width = (frame.high ?? 0) - low || 1;
-    valuesOf(frame).forEach((value, index) => {
-      if (Number.isFinite(value)) pixels.data.set([...colourOf((value - low) / width), 255], 4 * index);
+    void customElements.whenDefined("pse-frame").then(() => {
+      if (element.current && frame) element.current.frame = frame;
     });
-    pen.putImageData(pixels, 0, 0);
-  }, [frame, rows, columns]);
+  }, [frame]);
   return (
-    <>
-      <canvas ref={canvas} width={columns} height={rows} style={{ width: WIDTH, aspectRatio: `${columns} / ${rows}` }} />
-      <div className="bar-of-colours" style={{ background: BAR, width: WIDTH }}>
-        <span>{number(frame.low)}</span>
-        <span>{number(frame.high)}</span>
-      </div>
-    </>
+    <div>
+      {!frame && `${tag} …`}
+      <pse-frame ref={element} />
+    </div>
   );
+}
+
+function defineElement() {
+  const src = "frames/frames.js";
+  if (document.querySelector(`script[src='${src}']`)) return;
+  document.head.append(Object.assign(document.createElement("script"), { type: "module", src }));
 }

@@ -1,0 +1,5 @@
+"""Frames of watched tags as pages draw them: the desk, and notebooks."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
