@@ -279,20 +279,23 @@ def test_three_axes_are_slices_surfaces_and_volumes_and_rows_of_three_points(ope
     page = open_desk("space.coven", TALL, space=SPACE, **{"space.py": BLOB})
     page.wait(lambda: page.calls())
     page.command("Show or hide the run")
+    page.script("document.documentElement.style.setProperty('--drawer', '700px')")
     page.one("#run-form button.main").click()
     page.one("input[name='watch x']").click()
-    page.wait(lambda: colours(page.one("figure[data-tag='x'] canvas")) > 50)
+    page.wait(lambda: colours(page.one("figure[data-tag='x'] canvas")) > 20)
     words = page.one("figure[data-tag='x'] figcaption").text
     assert words.startswith("x[50000, 4]: 1 row of 3, 0 to 50000"), words
     page.one("input[name='watch x']").click()
     page.one("input[name='watch u']").click()
-    page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas")) > 50)
+    page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas")) > 20)
     from selenium.webdriver.support.ui import Select
 
+    page.click("Hold")
+    page.wait(lambda: "held at space.coven:8:3" in page.one(".live .buttons").text)
     way = Select(page.one("figure[data-tag='u'] select"))
     for shown in ("surface", "volume"):
         way.select_by_visible_text(shown)
-        page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas[data-engine]")) > 50)
+        page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas[data-engine]")) > 20)
     page.click("Stop")
     page.wait(lambda: not page.all(".live"))
     assert complaints(page) == []

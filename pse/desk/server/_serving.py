@@ -15,6 +15,8 @@ from types import FrameType
 from typing import Final
 
 import uvicorn
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
 
 from pse.desk.server._application import Desk, make_application
 from pse.desk.server._files import PROGRAM
@@ -109,7 +111,7 @@ def _run(application: object, listening: socket.socket) -> None:
     config = uvicorn.Config(
         application,  # type: ignore[arg-type]
         log_level="critical",  # What goes wrong in a request is answered to the page.
-        ws="websockets-sansio",
+        ws=_WebSocket,
         ws_max_size=_LARGEST_FRAME,
         timeout_graceful_shutdown=1,
         server_header=False,
@@ -117,6 +119,17 @@ def _run(application: object, listening: socket.socket) -> None:
     )
     with contextlib.suppress(KeyboardInterrupt):
         _Server(config).run(sockets=[listening])
+
+
+class _WebSocket(WebSocketsSansIOProtocol):
+    """A WebSocket that may be closing by itself when the desk ends: uvicorn's own does not expect that."""
+
+    def shutdown(self) -> None:
+        """Close it."""
+        try:
+            super().shutdown()
+        except InvalidState:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):

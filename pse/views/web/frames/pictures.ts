@@ -191,7 +191,7 @@ class Volume implements Picture {
     const tools = element("div");
     tools.style.cssText = `display: flex; gap: 6px; margin-bottom: 4px; width: ${WIDTH}px`;
     tools.append(this.way, this.axis, this.place);
-    tools.addEventListener("input", () => this.redraw());
+    for (const event of ["input", "change"]) tools.addEventListener(event, () => this.redraw());
     this.slice.holder.lastElementChild?.remove(); // One bar of colours is below all.
     this.holder.append(tools, this.slice.holder, this.stage.holder, this.bar.holder);
   }
