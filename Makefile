@@ -49,7 +49,7 @@ run: venv ext
 	@$(BIN)/pse run programs/fft2d.coven -p $(PROCESSORS)
 
 test: venv-dev ext
-	@$(if $(TESTS),,echo 'Running all tests, $(JOBS) at once (some 15 minutes on two cores)')
+	@$(if $(TESTS),,echo 'Running all tests, $(JOBS) at once (some 20 minutes on two cores)')
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 nightly: venv-dev ext

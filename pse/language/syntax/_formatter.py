@@ -122,12 +122,12 @@ class _Writer:
     """
 
     def __init__(self, tokens: list[Token], starts: set[Place]) -> None:
-        self._tokens = [token for token in tokens if token.type != "SEMICOLON"]
+        self._tokens = tokens
         self._starts = starts
         self._lines: list[str] = []
         self._pieces: list[_Piece] = []
         self._indent = 0
-        self._following = _following(self._tokens)
+        self._following = _following(tokens)
         self._importing = False  # inside an import, whose braces are no block
         self._one_line = False  # inside a block that stays on one line
         self._after_comment = False  # the line was ended by a comment, inside a statement
@@ -137,7 +137,7 @@ class _Writer:
         for index, token in enumerate(self._tokens):
             if token.type == "COMMENT":
                 self._comment(index)
-            else:
+            elif token.type != "SEMICOLON":
                 self._token(index)
         self._flush()
         return "\n".join(self._lines).strip("\n") + "\n" if self._lines else ""
@@ -160,8 +160,9 @@ class _Writer:
         """Keep a blank line of the source, but not at the beginning of a block."""
         if index == 0 or not self._lines or self._lines[-1] == "":
             return
-        before = self._tokens[index - 1]
-        if (self._tokens[index].line or 0) - (before.end_line or 0) > 1 and before.type != "LBRACE":
+        gap = (self._tokens[index].line or 0) - (self._tokens[index - 1].end_line or 0)
+        before = next(place for place in range(index - 1, -1, -1) if self._tokens[place].type != "SEMICOLON")
+        if gap > 1 and self._tokens[before].type != "LBRACE":
             self._lines.append("")
 
     def _broken(self, index: int) -> bool:
@@ -266,8 +267,9 @@ class _Writer:
                 return (empty or token.line == self._tokens[index].line) and length + 2 <= WIDTH
             if token.type in ("LBRACE", "COMMENT") or length > WIDTH:
                 return False
-            empty = False
-            length += len(token) + (len(INDENT) if self._begins(token) else len(self._gap(number)))
+            if token.type != "SEMICOLON":
+                empty = False
+                length += len(token) + (len(INDENT) if self._begins(token) else len(self._gap(number)))
         return False
 
     def _gap(self, index: int) -> str:
@@ -282,11 +284,11 @@ class _Writer:
 
 
 def _following(tokens: list[Token]) -> list[Token | None]:
-    """Give for each token the next one that is no comment."""
+    """Give for each token the next one that is neither a comment nor a semicolon."""
     following: list[Token | None] = []
     found: Token | None = None
     for token in reversed(tokens):
         following.append(found)
-        if token.type != "COMMENT":
+        if token.type not in ("COMMENT", "SEMICOLON"):
             found = token
     return following[::-1]
