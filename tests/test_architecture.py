@@ -1,6 +1,7 @@
 """The rules of the house (docs/design.md), checked from the imports themselves."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -280,6 +281,19 @@ def test_subpackages_import_only_subpackages_below():
             if room_of(module) == room_of(name) and len(inner) == 2 and set(inner) <= set(order):
                 wrong += [f"{name} imports {module}"] if order.index(inner[0]) > order.index(inner[1]) else []
     assert not wrong
+
+
+@pytest.mark.parametrize("folder", ["views/web", "desk/page/src"])
+def test_files_of_the_pages_form_no_cycle(folder):
+    found = [path for kind in ("*.ts", "*.tsx") for path in (ROOT / "pse" / folder).rglob(kind)]
+    own = {path.with_suffix("") for path in found if "node_modules" not in path.parts}
+    graph = nx.DiGraph()
+    for path in found:
+        named = re.findall(r'\bfrom "(\.[^"]*)"', path.read_text(encoding="utf-8"))
+        wanted = {Path(os.path.normpath(path.parent / name)) for name in named}
+        graph.add_edges_from((path.with_suffix(""), other) for other in wanted & own)
+    assert graph.edges
+    assert not [sorted(map(str, ring)) for ring in nx.strongly_connected_components(graph) if len(ring) > 1]
 
 
 def test_files_form_no_cycle():

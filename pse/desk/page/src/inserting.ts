@@ -2,17 +2,7 @@
 
 import type { Insertion } from "./graph/dropping";
 import { edit } from "./program";
-import type { PaletteModule } from "./protocol";
-import { type AskedField, update } from "./store";
-
-export interface StatementForm {
-  statement: string;
-  doc: string;
-  fields: AskedField[];
-  text(values: Record<string, string>): string;
-}
-
-export type PaletteItem = PaletteModule | StatementForm;
+import { type AskedField, type PaletteItem, type StatementForm, update } from "./store";
 
 const written = (before: string, value: string) => (value ? ` ${before} ${value}` : "");
 

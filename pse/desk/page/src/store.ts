@@ -3,7 +3,6 @@
 import { create } from "zustand";
 import type { Layout } from "./graph/boxes";
 import type { Scene } from "./graph/scene";
-import type { PaletteItem } from "./inserting";
 import type {
   Build,
   ControlStatus,
@@ -11,6 +10,7 @@ import type {
   Frame,
   Overview,
   Palette,
+  PaletteModule,
   ProgramGraph,
   Refusal,
   Run,
@@ -45,6 +45,15 @@ export interface AskedField {
   choices?: string[];
   required?: boolean;
 }
+
+export interface StatementForm {
+  statement: string;
+  doc: string;
+  fields: AskedField[];
+  text(values: Record<string, string>): string;
+}
+
+export type PaletteItem = PaletteModule | StatementForm;
 
 export type Dialog =
   | { kind: "choose"; title: string; items: ChooserItem[] }

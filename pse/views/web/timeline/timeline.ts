@@ -13,7 +13,7 @@ import { showHitList } from "./hits";
 import { showNumbers } from "./legend";
 import { blocksIn, firstAfter, laneOf } from "./data/levels";
 import type { Model } from "./data/model";
-import { outlined } from "./drawing/outlines";
+import { outlined } from "./data/outlined";
 import { describe, describeChain } from "./panel";
 import { drawBlocks } from "./drawing/picture";
 import { showPath } from "./drawing/path";
@@ -21,9 +21,10 @@ import { showPanel } from "./panels/panels";
 import { type Range, showRange } from "./range";
 import { findEntries } from "./search";
 import { showFiner } from "./served";
+import type { TimelineState } from "./state";
 import { chooseRows, type Found, layOut, look, pixels, type View, viewOf, visibleRows } from "./view";
 
-export class Timeline {
+export class Timeline implements TimelineState {
   readonly view: View;
   private scheduled = false;
   private numbers = 0; // a timer

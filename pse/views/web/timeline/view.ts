@@ -3,9 +3,9 @@
 import type { Chain } from "./causes";
 import { blocksIn, firstAfter, type Level, levelFor } from "./data/levels";
 import type { Kind, Mark, Model, RowSeries } from "./data/model";
+import { type Outlined, outlined } from "./data/outlined";
 import type { Alignment } from "./data/pair";
 import type { Range } from "./range";
-import { type Outlined, outlined } from "./drawing/outlines";
 import { type RowChoice, rowsToShow } from "./rows";
 
 const LEAST_MAIN = 18,

@@ -2,10 +2,10 @@
 
 import { useState } from "react";
 import { insertionAfter } from "../graph/dropping";
-import { insertItem, type PaletteItem, STATEMENTS, titleOf } from "../inserting";
+import { insertItem, STATEMENTS, titleOf } from "../inserting";
 import { beginProgram } from "../program";
 import type { Palette } from "../protocol";
-import { desk, update, useDesk } from "../store";
+import { desk, type PaletteItem, update, useDesk } from "../store";
 
 interface Group {
   title: string;

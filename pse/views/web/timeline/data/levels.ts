@@ -152,3 +152,15 @@ export function eachPiece(
     for (let p = level.first[i]; p < level.first[i + 1]; p++) take(p, share * level.time[p], i);
   }
 }
+
+// The last time that is not after another; -1: there is none.
+export function lastBefore(times: Float64Array, time: number): number {
+  let low = 0,
+    high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low - 1;
+}

@@ -4,10 +4,10 @@ import { byId, element, refill } from "../../shared/elements";
 import { bytes, counted, moment } from "../../shared/numbers";
 import type { Row } from "../data/model";
 import { byTime, nameOf, type Order, type Unit } from "../rows";
-import type { Timeline } from "../timeline";
+import type { TimelineState } from "../state";
 import { grouped, type Place, type View } from "../view";
 
-export function fillGutter(timeline: Timeline): void {
+export function fillGutter(timeline: TimelineState): void {
   const { model, view } = timeline,
     parts: HTMLElement[] = [],
     together = grouped(view);
@@ -37,7 +37,7 @@ export function fillGutter(timeline: Timeline): void {
 }
 
 // A click pins a row to the top, or lets it go; with Alt, or the right button, it hides it.
-function rowName(timeline: Timeline, index: number, together: boolean, place: Place): HTMLElement {
+function rowName(timeline: TimelineState, index: number, together: boolean, place: Place): HTMLElement {
   const { choice, alike, together: ranks } = timeline.view,
     row = timeline.model.rows[index],
     others = alike.get(index)?.length ?? 0,
@@ -67,7 +67,7 @@ function rowName(timeline: Timeline, index: number, together: boolean, place: Pl
   return at(made, place.y, Math.max(12, place.main));
 }
 
-function processorName(timeline: Timeline, row: Row, place: Place): HTMLElement {
+function processorName(timeline: TimelineState, row: Row, place: Place): HTMLElement {
   const { folded } = timeline.view,
     open = !folded.has(row.group);
   const made = element("button", row.group, {
@@ -91,7 +91,7 @@ function at<T extends HTMLElement>(made: T, y: number, height: number): T {
 }
 
 // How rows are chosen: order, one for all that are alike, hidden ones again.
-export function buildRowChoice(timeline: Timeline): void {
+export function buildRowChoice(timeline: TimelineState): void {
   const { choice } = timeline.view,
     order = byId<HTMLSelectElement>("order"),
     by = byId<HTMLSelectElement>("by"),
@@ -127,7 +127,7 @@ export function showSorted({ choice, begin, end }: View): void {
 }
 
 // Says what isn't shown.
-function showRowNote({ model, view }: Timeline): void {
+function showRowNote({ model, view }: TimelineState): void {
   const hidden = view.choice.hidden.size,
     stand = [...view.alike.values()].reduce((sum, others) => sum + others.length, 0);
   byId("unhide").hidden = !hidden;

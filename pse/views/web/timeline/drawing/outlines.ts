@@ -1,22 +1,9 @@
 // Outlines around calls that failed or never ended, around hits of the search, around what is selected.
 
-import { laneOf } from "../data/levels";
 import type { Model } from "../data/model";
+import { type Outlined, outlined } from "../data/outlined";
 import type { Pen, Styles } from "./styles";
 import { type LanePlace, type View, visibleRows, xOf } from "../view";
-
-// Entries by time with their lanes; `longest`: how far before the window one that reaches into it may begin.
-export interface Outlined {
-  entries: number[];
-  lanes: Uint32Array;
-  longest: number;
-}
-
-export function outlined(model: Model, entries: number[]): Outlined {
-  const { start, end } = model.base;
-  const longest = entries.reduce((most, entry) => Math.max(most, end[entry] - start[entry]), 0);
-  return { entries, lanes: Uint32Array.from(entries, (entry) => laneOf(model.base, entry)), longest };
-}
 
 export function drawOutlines(model: Model, view: View, pen: Pen, look: Styles, scroll: number): void {
   const lanes = visibleLanes(view, scroll);

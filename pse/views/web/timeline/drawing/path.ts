@@ -2,8 +2,8 @@
 
 import { byId, element } from "../../shared/elements";
 import { duration, percent } from "../../shared/numbers";
+import { lastBefore } from "../data/levels";
 import type { Model } from "../data/model";
-import { lastBefore } from "./picture";
 import type { Pen, Styles } from "./styles";
 import { type View, xOf } from "../view";
 

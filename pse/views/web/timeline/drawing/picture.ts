@@ -3,7 +3,7 @@
 import { byId } from "../../shared/elements";
 import { ticksOf } from "./axis";
 import { type Label, LanePainter, type Palette, paletteOf } from "./lanes";
-import { firstAfter } from "../data/levels";
+import { firstAfter, lastBefore } from "../data/levels";
 import type { Model } from "../data/model";
 import { drawOutlines } from "./outlines";
 import { drawChain, drawFlows, drawLines, drawMarks, drawRange } from "../overlays";
@@ -190,18 +190,6 @@ function paintSeries(
     if (most) surface.fill(x, x + 1, toSurface(y + height * (1 - most / series.peak)), bottom, bar, 0);
   }
   surface.fill(0, surface.width, bottom, bottom + Math.round(scale), axis, 0);
-}
-
-// The last time that is not after another; -1: there is none.
-export function lastBefore(times: Float64Array, time: number): number {
-  let low = 0,
-    high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle] > time) high = middle;
-    else low = middle + 1;
-  }
-  return low - 1;
 }
 
 const widths = new Map<string, number>();

@@ -6,7 +6,7 @@ import { type Alignment, differencesOf } from "../data/pair";
 import type { Difference, Model } from "../data/model";
 import type { Panel } from "./panel";
 import { sortedTable } from "./table";
-import type { Timeline } from "../timeline";
+import type { TimelineState } from "../state";
 
 export const differencesPanel: Panel = {
   id: "differences",
@@ -22,7 +22,7 @@ export const differencesPanel: Panel = {
   },
 };
 
-function choice({ model, view, align }: Timeline): HTMLElement {
+function choice({ model, view, align }: TimelineState): HTMLElement {
   const made = element("div", undefined, { class: "choices" }),
     select = element("select", undefined, { "aria-label": "How rows of both runs are aligned" });
   for (const [value, text] of [["time", "aligned in time"], ["iteration", "aligned by iteration"]])

@@ -8,7 +8,7 @@ import { mixed, packed } from "../drawing/raster";
 import { showTip } from "../panel";
 import type { Panel } from "./panel";
 import { sortedTable } from "./table";
-import type { Timeline } from "../timeline";
+import type { TimelineState } from "../state";
 
 const VALUES: Record<string, { of(pair: Pair): number; text(value: number): string }> = {
   bytes: { of: (pair) => pair.bytes, text: bytes },
@@ -28,7 +28,7 @@ interface Choice {
   by: Place;
 }
 
-function choiceOf({ model, view: { chosen } }: Timeline): Choice {
+function choiceOf({ model, view: { chosen } }: TimelineState): Choice {
   const kinds = kindsOf(model);
   return {
     kind: kinds.find((kind) => model.messages.kinds[kind] === chosen.messages) ?? kinds[0],
@@ -50,7 +50,7 @@ export const matrixPanel: Panel = {
   },
 };
 
-function choices({ model, view, changed }: Timeline, { kind, value, by }: Choice, again: () => void): HTMLElement {
+function choices({ model, view, changed }: TimelineState, { kind, value, by }: Choice, again: () => void): HTMLElement {
   const made = element("div", undefined, { class: "choices" }),
     { kinds: names } = model.messages;
   const choice = (label: string, what: string, names: string[], now: string) => {
@@ -68,7 +68,7 @@ function choices({ model, view, changed }: Timeline, { kind, value, by }: Choice
 }
 
 // What went in all, and in which way.
-function sentence({ model }: Timeline, { pairs, ways }: Traffic): string {
+function sentence({ model }: TimelineState, { pairs, ways }: Traffic): string {
   const all = pairs.reduce((sum, pair) => sum + pair.messages, 0),
     size = pairs.reduce((sum, pair) => sum + pair.bytes, 0);
   if (!all) return "No messages here.";

@@ -1,12 +1,12 @@
 // What a panel below the rows is.
 
 import type { Model } from "../data/model";
-import type { Timeline } from "../timeline";
+import type { TimelineState } from "../state";
 
 export interface Panel {
   id: string;
   title: string;
   there(model: Model): boolean;
   // What it shows of a window of time; `again` shows it anew.
-  fill(timeline: Timeline, begin: number, end: number, again: () => void): HTMLElement[];
+  fill(timeline: TimelineState, begin: number, end: number, again: () => void): HTMLElement[];
 }

@@ -2,7 +2,7 @@
 
 import { byId, element, refill } from "../../shared/elements";
 import type { Model } from "../data/model";
-import type { Timeline } from "../timeline";
+import type { TimelineState } from "../state";
 import type { View } from "../view";
 import { differencesPanel } from "./differences";
 import { graphPanel } from "./graph";
@@ -14,7 +14,7 @@ import { tracksPanel } from "./tracks";
 
 const PANELS: Panel[] = [differencesPanel, tracksPanel, ranksPanel, matrixPanel, graphPanel, programPanel];
 
-export function buildPanels(timeline: Timeline): void {
+export function buildPanels(timeline: TimelineState): void {
   const there = panelsOf(timeline.model);
   byId("tabs").replaceChildren(
     ...there.map(({ id, title }, number) => {
@@ -30,14 +30,14 @@ export function panelsOf(model: Model): Panel[] {
 }
 
 // Shows a panel, or none where it is shown.
-export function togglePanel(timeline: Timeline, id: string): void {
+export function togglePanel(timeline: TimelineState, id: string): void {
   const { view } = timeline;
   view.panel = view.panel === id ? "" : id;
   showPanel(timeline);
   timeline.resize();
 }
 
-export function showPanel(timeline: Timeline): void {
+export function showPanel(timeline: TimelineState): void {
   const { model, view } = timeline,
     panel = panelsOf(model).find(({ id }) => id === view.panel),
     card = byId("panel");

@@ -10,7 +10,7 @@ import { tile, waitTexture } from "../drawing/textures";
 import { article, type Fact, showTip } from "../panel";
 import type { Panel } from "./panel";
 import { sortedTable } from "./table";
-import type { Timeline } from "../timeline";
+import type { TimelineState } from "../state";
 
 const HIGH = 150,
   NAMES = 16,
@@ -72,7 +72,7 @@ function inOrder(model: Model, parts: Part[], order: string): number[] {
   return order === ORDERS[0] ? all : all.sort((a, b) => key(b) - key(a) || a - b);
 }
 
-function choice({ model, view, changed }: Timeline, order: string, again: () => void): HTMLElement {
+function choice({ model, view, changed }: TimelineState, order: string, again: () => void): HTMLElement {
   const made = element("div", undefined, { class: "choices" }),
     select = element("select", undefined, { "aria-label": "Order of the bars" });
   const texts = ["as placed", "busiest first", model.stacked ? "most in MPI first" : "most waiting first"];
@@ -93,7 +93,7 @@ function imbalanceText(model: Model, parts: Part[]): string {
   return stacked ? `The longest outside of MPI, ${rank}` : `The busiest, ${rank}`;
 }
 
-function picture({ model, view }: Timeline, parts: Part[], rows: number[], whole: number): HTMLElement {
+function picture({ model, view }: TimelineState, parts: Part[], rows: number[], whole: number): HTMLElement {
   const canvas = element("canvas", undefined, { role: "img", class: "bars" }),
     width = view.width / rows.length,
     named = width >= NAMED,

@@ -10,7 +10,7 @@ import { prepared, type Styles, styles } from "../drawing/styles";
 import { showTip } from "../panel";
 import type { Panel } from "./panel";
 import { sortedTable } from "./table";
-import type { Timeline } from "../timeline";
+import type { TimelineState } from "../state";
 import { timeAt } from "../view";
 
 const HIGH = 44;
@@ -43,7 +43,7 @@ function bandColours(look: Styles): Record<Band, string> {
   return { computing: "#0072B2", preempted: "#D55E00", asleep: "#E69F00", waiting: look.dark ? "#59626d" : "#c3c9d1" };
 }
 
-function tracksOf({ model, view }: Timeline): Track[] {
+function tracksOf({ model, view }: TimelineState): Track[] {
   const parts = Math.max(1, Math.floor(view.width)),
     { begin, end } = view,
     look = styles(),
@@ -91,7 +91,7 @@ function pathColour({ groups }: Model, kind: string, look: Styles): string {
   return own?.colour ?? ({ waits: look.dark ? "#59626d" : "#c3c9d1", "hand-over": look.accent }[kind] || look.soft);
 }
 
-function trackOf({ model, view }: Timeline, track: Track): HTMLElement {
+function trackOf({ model, view }: TimelineState, track: Track): HTMLElement {
   const made = element("div", undefined, { class: "track" }),
     canvas = element("canvas", undefined, { role: "img" }),
     pen = prepared(canvas, view.width, HIGH),
