@@ -5,7 +5,7 @@ import threading
 import pytest
 
 pytest.importorskip("anywidget", reason="anywidget is in the extra notebook")
-pytest.importorskip("ipykernel")
+pytest.importorskip("ipykernel", reason="ipykernel (extra pse[dev]) is not installed")
 
 from jupyter_client.manager import start_new_kernel
 
