@@ -1,8 +1,9 @@
 """One rank's part in the control of its run: what all ranks do together where they meet.
 
 They meet at some pauses, about ten times a second while somebody asks for something, so that no rank gets
-further ahead of the others than that; most of these meetings are a message to the first rank and one back.
-It tells the others each order that has come (`_hub`); all carry it out.  A run that is held goes on with its
+much further ahead of the others than that.  At each meeting the first rank says what the next one is
+(`_word_ahead`): mostly nothing is to be done there, and nobody waits.  If an order has come (`_hub`), all
+wait for each other there, and carry out what the first one tells.  A run that is held goes on with its
 meeting.  Ranks that wait here sleep, and serve what others still need of them.  Rejected: to hold each rank
 at its next pause only when an order comes; a root that needs nothing of its partitions has passed all pauses
 by then.
@@ -27,6 +28,7 @@ from pse.language.types import Type
 from pse.runtime.checkpoint._values import cells_of, live_at, writes
 from pse.runtime.control import _frames as frames
 from pse.runtime.control._hub import Answer, Controlled, Hub
+from pse.runtime.control._word_ahead import WordAhead
 from pse.runtime.distribution._strided_copies import extents
 from pse.runtime.pause._changes import LiveValues
 from pse.runtime.pause._checkpoint import place_text
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
 
 _LONGEST = 20e-3
 """Seconds that a rank which is held sleeps between two looks, at most."""
-_INTERVAL, _ALONE = 0.1, 0.5
+_INTERVAL, _ALONE = 0.1, 0.25
 """Seconds between two meetings, about, and where nobody has asked for anything of late."""
+_TOGETHER = b"{}"
+"""The word of a meeting where all wait for each other; that of others has the pause of the next one."""
 _FARTHEST = 1000
 """Pauses between two meetings, at most: rounds may suddenly take longer."""
 _OVER = "the run has passed its last pause: it comes to its end"
@@ -73,6 +77,7 @@ class Control:
     def begin(self, now: Incarnation, peers: MpiPeers, *, resumed: bool) -> None:
         """Let users find the run; where it is resumed, its slots have what they had."""
         self._peers = MpiPeers(peers.comm, peers.board, peers.transport, _LONGEST)
+        self._ahead = WordAhead(self._peers, _TOGETHER)
         self.due = now.sequencer.rounds + 1
         if peers.comm.Get_rank() == 0:
             self._hub = Hub(self._about, lambda: peers.board.ring(0))
@@ -83,11 +88,20 @@ class Control:
         if now.sequencer.rounds + 1 < self.due:
             return
         meeting = _Meeting(now, self._peers, checkpoints, figures)
+        word = json.loads(self._ahead.come())
+        if self._hub:
+            self._hub.pause, self._hub.place, self._hub.values = meeting.number, meeting.place, live_now(now)
+        self.due = word.get("due") or self._together(meeting)
+        if self._hub:
+            self._ahead.say(_TOGETHER if self._hub.has_order else self._due(meeting, self.due))
+
+    def _together(self, meeting: _Meeting) -> int:
+        """Carry out what users ask for, until the run goes on; gives the pause of the next meeting."""
         word = json.loads(self._peers.told(lambda: self._word(meeting)))
         while "due" not in word:
             self._done(meeting, word)
             word = json.loads(self._peers.tell(self._word(meeting)))
-        self.due = word["due"]
+        return int(word["due"])
 
     def _word(self, meeting: _Meeting) -> bytes:
         """Give the first rank's next order, or when all meet next if the run goes on; of others, nothing."""
@@ -95,12 +109,16 @@ class Control:
             return b""
         self._asked = None
         order = self._next(self._hub, meeting)
-        interval = _INTERVAL if self._hub.is_used else _ALONE
-        return json.dumps(order or {"due": self._pace.due_after(meeting.number, interval)}).encode()
+        return json.dumps(order).encode() if order else self._due(meeting, meeting.number)
+
+    def _due(self, meeting: _Meeting, number: int) -> bytes:
+        """Say how far behind a pause the next meeting is, by the pace up to this one."""
+        assert self._hub
+        stride = self._pace.stride(meeting.number, _INTERVAL if self._hub.is_used else _ALONE)
+        return json.dumps({"due": number + stride}).encode()
 
     def _next(self, hub: Hub, meeting: _Meeting) -> dict[str, Any]:
         stops = meeting.checkpoints
-        hub.pause, hub.place, hub.values = meeting.number, meeting.place, live_now(meeting.now)
         self._peers.wait(lambda: hub.has_order or not hub.held or (stops is not None and stops.stopping))
         if not hub.has_order:
             hub.held = False
@@ -142,15 +160,14 @@ class Control:
             case "read":
                 return self._read(meeting, order)
             case "stop":
-                self.finish()
+                self._close()
                 os.kill(os.getpid(), signal.SIGTERM)
         return {}, b""
 
     def _read(self, meeting: _Meeting, order: dict[str, Any]) -> Answer:
-        began = time.monotonic()
         answer = meeting.read(order["tag"], int(order.get("cells", 256)), int(order.get("points", 0)))
         if self._hub:
-            self._hub.spent(time.monotonic() - began)
+            self._hub.spent(meeting.lap())
         return answer
 
     def end_of_pauses(self) -> None:
@@ -159,7 +176,11 @@ class Control:
             self._hub.end(_OVER)
 
     def finish(self) -> None:
-        """The run is over."""
+        """The run is over, on all ranks."""
+        self._ahead.finish()
+        self._close()
+
+    def _close(self) -> None:
         if self._hub:
             self._hub.close()
 
@@ -170,13 +191,14 @@ class _Pace:
     def __init__(self) -> None:
         self._stride, self._met = 1, (0, 0.0)
 
-    def due_after(self, number: int, interval: float) -> int:
-        """Give the pause for the next meeting after some seconds, at the end of one."""
+    def stride(self, number: int, interval: float) -> int:
+        """Give how many pauses take some seconds, at the end of a meeting."""
         (before, at), now = self._met, time.monotonic()
-        self._met = number, now
-        pace = max((now - at) / max(1, number - before), 1e-9)
-        self._stride = max(1, min(int(interval / pace), 2 * self._stride, _FARTHEST))
-        return number + self._stride
+        if number > before:
+            self._met = number, now
+            pace = max((now - at) / (number - before), 1e-9)
+            self._stride = max(1, min(int(interval / pace), 2 * self._stride, _FARTHEST))
+        return self._stride
 
 
 def live_now(now: Incarnation) -> dict[str, Any]:
@@ -199,6 +221,12 @@ class _Meeting:
         self.now, self.peers, self.checkpoints, self.figures = now, peers, checkpoints, figures
         self.number = now.sequencer.rounds + 1
         self.rank = peers.comm.Get_rank()
+        self._since = time.monotonic()
+
+    def lap(self) -> float:
+        """Give the seconds since this rank came, or since the last lap."""
+        before, self._since = self._since, time.monotonic()
+        return self._since - before
 
     @property
     def place(self) -> str:

@@ -136,8 +136,8 @@ class Hub:
         return self._orders.popleft()
 
     def spent(self, seconds: float) -> None:
-        """Note what a frame has cost: the next one comes so much later that the share is kept."""
-        self._free_at = 0.0 if self.held else time.monotonic() + seconds / SHARE
+        """Note what a frame has cost: all further ones come so much later that the share is kept."""
+        self._free_at = 0.0 if self.held else max(time.monotonic(), self._free_at) + seconds / SHARE
 
     # Users.
 

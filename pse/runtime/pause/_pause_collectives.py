@@ -48,25 +48,25 @@ class MpiPeers:
         to look for each other.
         """
         if self.comm.Get_rank():
-            self._wait_for([self.comm.Isend(_NOTHING, 0, MEETING_TAG)], rung=(0,))
+            self.wait_for([self.comm.Isend(_NOTHING, 0, MEETING_TAG)], rung=(0,))
             return self.tell(b"")
-        self._wait_for([self.comm.Irecv(_NOTHING, rank, MEETING_TAG) for rank in self._others])
+        self.wait_for([self.comm.Irecv(_NOTHING, rank, MEETING_TAG) for rank in self.others])
         return self.tell(say())
 
     def tell(self, data: bytes) -> bytes:
         """Give what the first rank says to every rank; what others give doesn't count."""
         if self.comm.Get_rank():
-            return self._message(0, MEETING_TAG)
-        leaving = [self.comm.Isend([data, MPI.BYTE], rank, MEETING_TAG) for rank in self._others]
-        self._wait_for(leaving, rung=self._others)
+            return self.message(0, MEETING_TAG)
+        leaving = [self.comm.Isend([data, MPI.BYTE], rank, MEETING_TAG) for rank in self.others]
+        self.wait_for(leaving, rung=self.others)
         return data
 
     def gather(self, data: bytes) -> list[bytes]:
         """Gather what every rank says on the first one; the others get an empty list."""
         if self.comm.Get_rank():
-            self._wait_for([self.comm.Isend([data, MPI.BYTE], 0, PART_TAG)], rung=(0,))
+            self.wait_for([self.comm.Isend([data, MPI.BYTE], 0, PART_TAG)], rung=(0,))
             return []
-        return [data, *(self._message(rank, PART_TAG) for rank in self._others)]
+        return [data, *(self.message(rank, PART_TAG) for rank in self.others)]
 
     def send(self, rank: int, head: bytes, arrays: Sequence[_Bytes]) -> None:
         """Begin to send a transfer: its head, then its arrays."""
@@ -76,19 +76,20 @@ class MpiPeers:
 
     def receive(self, rank: int, room: Callable[[bytes], Sequence[_Bytes]]) -> None:
         """Receive a transfer from a rank; `room` allocates its arrays once its head has arrived."""
-        arrays = room(self._message(rank, HEAD_TAG))
-        self._wait_for([self.comm.Irecv([array, MPI.BYTE], rank, ARRAY_TAG) for array in arrays])
+        arrays = room(self.message(rank, HEAD_TAG))
+        self.wait_for([self.comm.Irecv([array, MPI.BYTE], rank, ARRAY_TAG) for array in arrays])
 
     def sent(self) -> None:
         """Return when every transfer has left."""
-        self._wait_for([request for request, _ in self._leaving])
+        self.wait_for([request for request, _ in self._leaving])
         self._leaving.clear()
 
     @property
-    def _others(self) -> range:
+    def others(self) -> range:
+        """All ranks but the first one."""
         return range(1, self.comm.Get_size())
 
-    def _message(self, rank: int, tag: int) -> bytes:
+    def message(self, rank: int, tag: int) -> bytes:
         """Wait for a message of any size."""
         status = MPI.Status()
         found: list[MPI.Message] = []
@@ -100,10 +101,10 @@ class MpiPeers:
 
         self.wait(look)
         text = bytearray(status.Get_count(MPI.BYTE))
-        self._wait_for([found[0].Irecv([text, MPI.BYTE])])
+        self.wait_for([found[0].Irecv([text, MPI.BYTE])])
         return bytes(text)
 
-    def _wait_for(self, requests: list[MPI.Request], rung: Iterable[int] = ()) -> None:
+    def wait_for(self, requests: list[MPI.Request], rung: Iterable[int] = ()) -> None:
         """Wait for requests; ranks that are rung look at once, if they are on this node."""
         for rank in rung:
             self.board.ring(rank)

@@ -42,6 +42,33 @@ program p {
   thread_A print(s, length, e, y)
 }
 """
+AHEAD = """coven 1
+import "ahead.py" { turn }
+partition P = procs
+program p {
+  for k in 0 .. 9 {
+    PARALLEL over P {
+      thread_A turn(k, partition)
+    }
+  }
+}
+"""
+TURN = '''"""The second partition goes on when the first one has begun the next turn."""
+
+import time
+from pathlib import Path
+
+
+# @ coven module turn(in i64 k, in i64 place)
+def turn(k, place):
+    if place == 0:
+        Path(f"began{k}").touch()
+    elif 2 <= k < 8:
+        deadline = time.monotonic() + 60
+        while not Path(f"began{k + 1}").exists():
+            assert time.monotonic() < deadline, f"nobody begins turn {k + 1}"
+            time.sleep(0.002)
+'''
 START = np.arange(float(N * N)).reshape(N, N)
 PATIENCE = 60.0
 
@@ -116,6 +143,13 @@ def test_a_run_that_is_held_stands_still_and_steps_and_takes_new_values_in_one_r
     ended(job)
     old = held["pause"] - 1 + 6
     assert np.array_equal(np.load(directory / "end.npy"), START + old * DT + (ROUNDS - old) * 0.25)
+
+
+def test_a_rank_of_a_controlled_run_may_be_ahead_of_another_one(tmp_path):
+    (tmp_path / "ahead.coven").write_text(AHEAD)
+    (tmp_path / "ahead.py").write_text(TURN)
+    command = [beside_python("pse"), "run", "ahead.coven", "-p", "2", "--control", "it"]
+    ended(Job(command, directory=tmp_path))
 
 
 def test_frames_of_a_running_program_are_block_means_and_change_nothing(tmp_path):
