@@ -6,6 +6,10 @@ run`` are executed by all of its processes together, others by the first.
 Nothing heavy is imported before the node's monitor has been started.
 """
 
+import _signal  # type: ignore[import-not-found]  # As in `pse._entry`: a Ctrl-C while modules load is no traceback.
+
+_signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # There is nothing to tidy up yet.
+
 import contextlib
 import importlib.util
 import io
@@ -32,7 +36,6 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 def main() -> None:
     """Be a rank, or the command that is named."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # There is nothing to tidy up yet.
     if not sys.flags.safe_path:
         del sys.path[0]
     sys.path.append("")  # Files where the user works hide no other module, whatever their names are.

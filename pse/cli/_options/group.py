@@ -14,7 +14,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -138,9 +138,7 @@ def guarded() -> Iterator[None]:
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except KeyboardInterrupt as stop:
-        number = getattr(stop, "number", signal.SIGINT)
-        click.echo(f"stopped by {signal.Signals(number).name}", err=True)
-        sys.exit(128 + number)
+        _leave(stop)
     except BrokenPipeError:
         # Python would complain about it once more at its end.
         redirect_to_null(sys.stdout.fileno())
@@ -148,12 +146,27 @@ def guarded() -> Iterator[None]:
     except Exception as error:
         from pse.runtime.supervise import exit_code_of, print_error
 
+        if interrupt := _interrupt_behind(error):
+            _leave(interrupt)
         if is_stream_full(error):
             redirect_to_null(sys.stdout.fileno())
         with contextlib.suppress(OSError):
             print_error(error, sys.stderr)
             sys.stderr.flush()
         sys.exit(exit_code_of(error))
+
+
+def _leave(stop: KeyboardInterrupt) -> NoReturn:
+    number = getattr(stop, "number", signal.SIGINT)
+    click.echo(f"stopped by {signal.Signals(number).name}", err=True)
+    sys.exit(128 + number)
+
+
+def _interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Find the Ctrl-C that became another error: one in a class's body or in C code, while a module loads."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 @contextlib.contextmanager

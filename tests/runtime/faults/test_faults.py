@@ -543,6 +543,30 @@ def test_ctrl_c_while_pse_still_loads_is_one_line(command, tmp_path):
     assert job.err == "stopped by SIGINT\n"
 
 
+def test_ctrl_c_while_python_m_pse_loads_its_first_modules_ends_it_at_once(tmp_path):
+    (tmp_path / "typing.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    job = Job([sys.executable, "-m", "pse", "check", "faulty.coven"], {"PYTHONPATH": str(tmp_path)})
+    assert job.wait() == -signal.SIGINT
+    assert job.err == ""
+
+
+# Python 3.11 makes another error of what is raised in such a method, as C code does of what it didn't expect.
+WHILE_A_CLASS_IS_MADE = """import os, signal
+class Named:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGINT)
+class Owner:
+    name = Named()
+"""
+
+
+def test_ctrl_c_that_becomes_another_error_while_a_command_loads_is_one_line(tmp_path):
+    (tmp_path / "lark.py").write_text(WHILE_A_CLASS_IS_MADE)
+    job = Job([sys.executable, "-m", "pse", "fmt", "faulty.coven"], {"PYTHONPATH": str(tmp_path)})
+    assert job.wait() == 130
+    assert job.err == "stopped by SIGINT\n"
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize("start", [launched, *nightly(bare)])
 @pytest.mark.parametrize("parameter", ["how=9", "python=4", "python=5"])
