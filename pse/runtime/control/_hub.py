@@ -31,7 +31,7 @@ Answer = tuple[dict[str, Any], bytes]
 
 _TOO_LATE = "ask earlier: between its last pause and its end nothing can be done with a run but `stop`"
 
-SHARE = 0.01
+SHARE = 0.005
 """The most of a run's time that reading frames may take."""
 OF_LATE = 5.0
 """Seconds for which whoever has asked for something may ask for more."""
