@@ -28,13 +28,13 @@ from pse.language.check._ir import (
 )
 from pse.language.check._output_typing import module_outputs
 from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
-from pse.language.check._std_arrays import ALONG_AXES, WHOLE
+from pse.language.check._std_arrays import ALONG_AXES, WHOLE, of_each
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import MOVING, REDUCTIONS, Target, poison, targets
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Apply, Expression, Name, walk
-from pse.language.types._types import Direction, Distribution, Element, Pattern, Type
+from pse.language.types._types import Direction, Element, Type
 from pse.text import did_you_mean
 
 PIECEWISE = ("copy", "zero", "fill", "random", "random_normal", "save", "load", "axpy", *ALONG_AXES, *WHOLE)
@@ -268,7 +268,7 @@ def _reduced(context: Context, site: CallSite) -> list[Statement]:
     """Combine the values of all pieces: into the output, or into the square of a norm."""
     output, name = site.outputs[0], site.module.name
     total = f"{output.tag}.squares" if name == "norm" else output.tag
-    own = Type(output.type.element, (), Distribution(Pattern.BLOCK, partition=site.partition))
+    own = of_each(context, output.type, str(site.partition))
     for tag, type in ((f"{output.tag}.own", own), (total, output.type)):
         shown = context.display(output.tag)
         context.tags.setdefault(tag, Tag(tag, type, output.span, shown, internal=tag != output.tag))

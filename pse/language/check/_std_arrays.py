@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
-from pse.language.check._context import REPLICATED, no_such_axis
+from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import has_dynamic_extent, in_one_place, match_distribution
 from pse.language.check._remedies import distributed_so, output_text, shown
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target, even_shape, operation_fits, refuse_distributed_scalar
+from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import COMPLEX, INTEGERS
-from pse.language.types._expressions import DYNAMIC, Name, Number, Text
+from pse.language.types._expressions import DYNAMIC, Expression, Name, Number, Text
 from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
 from pse.records import dataclass
 
@@ -166,7 +167,7 @@ def _names_partitions(check: CallCheck, type: Type) -> bool:
 
 
 def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    """Give the type of one value of a whole array or, inside PARALLEL, of each partition's piece."""
+    """Give the type of what sums a whole array up or, inside PARALLEL, each partition's piece."""
     type, name = source_type(check, entity), check.signature.name
     assert entity is not None, "source_type found it"
     inside = check.context.partition is not None
@@ -184,8 +185,57 @@ def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -
         return None
     if name == "dot" and not _alike(check):
         return None
-    where = Distribution(Pattern.BLOCK, partition=check.context.partition) if inside else REPLICATED
-    return Type(Element.F64 if name == "norm" else _wide(name, type.element), (), where)
+    shape = _bins(check, type) if name == "histogram" else ()
+    if shape is None:
+        return None
+    whole = Type(_element(name, type.element), shape, _where(type, shape, goal))
+    return of_each(check.context, whole, str(check.context.partition)) if inside else whole
+
+
+def _where(type: Type, shape: tuple[Expression, ...], goal: Target | None) -> Distribution:
+    """Say where a value of a whole array is: an array where its tag wants it, or where all of it was made."""
+    if not shape:
+        return REPLICATED
+    if not type.distribution.distributed or (goal is not None and goal.distribution == ROOT):
+        return ROOT
+    return REPLICATED
+
+
+def of_each(context: Context, type: Type, partition: str) -> Type:
+    """Give the type of values that partitions have of their own: of arrays, one after the other."""
+    if type.scalar:
+        return replace(type, distribution=Distribution(Pattern.BLOCK, partition=partition))
+    first, *others = type.shape or ()
+    whole = extents.multiply(context.extent(first), context.lookup(partition))
+    where = Distribution(Pattern.BLOCK, (0,), partition=partition)
+    return Type(type.element, (extents.to_expression(whole), *others), where)
+
+
+def _bins(check: CallCheck, type: Type) -> tuple[Expression, ...] | None:
+    """Give the shape of a histogram, which has a number for each bin."""
+    if type.element in COMPLEX:
+        span, label = check.node.arguments[0].span, check.context.show(type)
+        message = "`histogram` counts numbers that have an order, and these are complex"
+        help = "count their absolute values: let a module give them"
+        check.fail("E0303", message, span, label=label, help=help, directive=False)
+        return None
+    given = next(argument for argument in check.inputs if argument.parameter.name == "bins")
+    bins = check.context.constant(given.value)
+    if bins is None:
+        message, help = (
+            "the number of bins must be known before the run",
+            check.context.known_help(given.value),
+        )
+        check.fail("E0317", message, given.span, help=help, directive=False)
+        return None
+    return (bins,)
+
+
+def _element(name: str, element: Element | None) -> Element | None:
+    """Give the type of what sums up an array of elements of a type."""
+    if name in ("norm", "histogram"):
+        return Element.F64 if name == "norm" else Element.I64
+    return _wide(name, element)
 
 
 def _wide(name: str, element: Element | None) -> Element | None:
@@ -293,8 +343,8 @@ def _transform(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
 ALONG_AXES = ("fft", "ifft", "sort", "sum_along", "smallest_along", "largest_along")
 """The operations along an axis that is not cut: each piece has all they need."""
 
-WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm": "sum"}
-"""The operations that make one value of an array, and how those of its pieces are combined."""
+WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm": "sum", "histogram": "sum"}
+"""The operations that sum an array up, and how what they make of its pieces is combined."""
 
 COMPUTING = {
     "scan": Operation("inside", _scan, scalars=True),

@@ -112,6 +112,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "largest": numbers.largest,
     "dot": numbers.dot,
     "norm": numbers.norm,
+    "histogram": numbers.histogram,
     "axpy": numbers.axpy,
     "sum_along": numbers.sum_along,
     "smallest_along": numbers.smallest_along,

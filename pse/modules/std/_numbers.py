@@ -106,6 +106,18 @@ def norm(x: Array, *, pieces: Pieces | None = None) -> float:
     return squares if pieces is not None else math.sqrt(squares)
 
 
+def histogram(
+    x: Array, low: float, high: float, bins: int, counts: Array, *, pieces: Pieces | None = None
+) -> None:
+    """Count the elements in each bin; `high` is in the last one, and what is beyond the ends in none."""
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        message = f"histogram: there are no bins from {low:g} to {high:g}"
+        raise ModuleError(message, help="give two numbers, the smaller one first")
+    if bins < 1:
+        raise ModuleError(f"histogram: there are no {bins:,} bins", help="give a number of at least 1")
+    counts[...] = np.histogram(_own(x, pieces), bins, (low, high))[0]
+
+
 def axpy(a: float, x: Array, y: Array) -> None:
     """Add a multiple of an array to another one, block by block: no array of that size is made."""
     _alike("axpy", x, y)

@@ -36,6 +36,7 @@ smallest(in T x[...], out T value)
 largest(in T x[...], out T value)
 dot(in T x[...], in T y[...], out T value)
 norm(in T x[...], out f64 value)
+histogram(in T x[...], in f64 low, in f64 high, in i64 bins, out i64 counts[...])
 axpy(in f64 a, in T x[...], inout T y[...])
 sum_along(in T x[...], in i64 axis, out T y[...])
 smallest_along(in T x[...], in i64 axis, out T y[...])
@@ -75,6 +76,7 @@ MEANINGS: Final = {
     "largest": "The largest element of an array.",
     "dot": "The sum of products of two arrays; for complex numbers the first one is conjugated.",
     "norm": "The Euclidean norm of an array.",
+    "histogram": "How many elements are in each of equal bins from `low` to `high`.",
     "axpy": "Add a multiple of an array to another one: y = y + a * x.",
     "sum_along": "Sums along an axis that is not cut.",
     "smallest_along": "The smallest elements along an axis that is not cut.",

@@ -125,7 +125,16 @@ def test_random_numbers_sums_and_products_are_those_of_numpy(play, place, partit
   dot(u, v) -> d
   smallest(u) -> low
   largest(x) -> high
-  PARALLEL {{ largest(u) -> mine reduce top(max)  dot(u, u) -> mine2 reduce squares(sum) }}
+  PARALLEL {{
+    largest(u) -> mine reduce top(max)
+    dot(u, u) -> mine2 reduce squares(sum)
+    histogram(u, 0.2, 0.9, 2 * M) -> mine3 reduce counts(sum) @ root
+  }}
+  histogram(u, 0.2, 0.9, 2 * M) -> counted
+  histogram(x, 0.2, 0.9, 2 * M) -> counted0
+  tell("counts", counts)
+  tell("counted", counted)
+  tell("counted0", counted0)
   gather(u) -> y
   tell("u", y)
   tell("x", x)
@@ -144,6 +153,8 @@ def test_random_numbers_sums_and_products_are_those_of_numpy(play, place, partit
     np.testing.assert_array_equal(told["u"], u)
     np.testing.assert_array_equal(told["x"], u)
     assert (told["low"], told["high"], told["top"]) == (u.min(), u.max(), u.max())
+    for name in ("counts", "counted", "counted0"):
+        np.testing.assert_array_equal(told[name], np.histogram(u, 18, (0.2, 0.9))[0])
     found = [told[name] for name in ("s", "s0", "n", "n0", "d", "squares")]
     expected = [u.sum(), u.sum(), *[np.linalg.norm(u)] * 2, 2.5 * u.sum(), (u * u).sum()]
     np.testing.assert_allclose(found, expected, rtol=1e-14)
