@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,14 +19,14 @@ INCLUDE = Path(__file__).parents[2] / "cext" / "toolstack" / "tools" / "mpi_incl
 
 @pytest.fixture
 def library_file(tmp_path):
-    """Compile a small library: ``library_file("libmpi.so.40", "int x;")``."""
+    """Compile a small library: ``library_file("libmpi.so.40", "int x;")``, with options of the linker."""
 
-    def compile_library(name, text):
+    def compile_library(name, text, *options):
         path = tmp_path / "lib" / "x86_64-linux-gnu" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         source = tmp_path / "library.c"
         source.write_text(text)
-        command = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", str(source), "-o", str(path)]
+        command = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", str(source), *options, "-o", str(path)]
         subprocess.run(command, check=True)
         return path
 
@@ -72,6 +73,42 @@ def test_ucx_keeps_to_the_loopback_on_one_machine_unless_told_otherwise(monkeypa
     mpich = _mpiexec.Mpiexec("mpiexec", hydra=True)
     assert _mpiexec.rank_environment(ours, mpich, local=True).get("UCX_NET_DEVICES") == given
     assert _mpiexec.rank_environment(ours, mpich).get("UCX_NET_DEVICES") == ours.get("UCX_NET_DEVICES")
+
+
+@pytest.mark.parametrize("searched", [True, False])
+def test_why_the_library_can_not_be_loaded_is_told(
+    library_file, tmp_path, shared_cache, monkeypatch, searched
+):
+    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    needed = library_file("libneeded.so.1", "int needed;")
+    routines = "int PMPI_Init(void) { return 0; } int MPI_Init(void) { return 0; }"
+    mpi = library_file("libmpi.so.12", routines, "-Wl,--no-as-needed", needed, "-Wl,-rpath,$ORIGIN")
+    variables = {"LD_PRELOAD": str(library.library(Mpi(mpi)))}
+    foreign = tmp_path / "foreign" / needed.name
+    if searched:
+        foreign.parent.mkdir()
+        foreign.write_text("of another MPI, for another machine\n")
+        variables["LD_LIBRARY_PATH"] = str(foreign.parent)
+    else:
+        needed.unlink()
+    done = subprocess.run(
+        [sys.executable, "-c", "import ctypes; ctypes.CDLL(None).MPI_Init(None, None)"],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    wrong, help = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert wrong.startswith(f"error: MPI was called, but its library {mpi} can't be loaded: ")
+    if searched:
+        assert f": {foreign}: " in wrong
+        assert help.endswith(f"take directories of another MPI out of it ({foreign.parent})")
+    else:
+        assert f": {needed.name}: cannot open shared object file" in wrong
+        assert help == f"help: `ldd {mpi}` lists what it needs, and what is missing"
 
 
 def test_mpi4py_is_told_that_a_library_is_open_mpi(library_file, monkeypatch):

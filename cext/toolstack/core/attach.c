@@ -186,7 +186,7 @@ static void print_layer(const struct tool_layer *layer, FILE *to)
 /* Load the library and the configuration's tools, start them, and write down what they are. */
 PSE_EXPORT void pse_toolstack_describe(const char *configuration, const char *mpi)
 {
-    if (!dlopen(mpi, RTLD_NOW | RTLD_LOCAL))
+    if (!dlopen(mpi, RTLD_LAZY | RTLD_LOCAL))
         pse_toolstack_die(true, "%s", dlerror());
     pse_toolstack_begin_once(configuration);
     for (int i = 0; i < pse_toolstack_layer_count; i++)

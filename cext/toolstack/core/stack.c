@@ -175,13 +175,27 @@ void pse_toolstack_publish(void)
     }
 }
 
+_Noreturn static void die_without_library(void)
+{
+    const char *why = pse_toolstack_library_obstacle(), *path = pse_toolstack_library_path;
+    const char *first = getenv("LD_LIBRARY_PATH");
+    char help[1024];
+    if (first && *first)
+        snprintf(help, sizeof help,
+                 "what it needs is searched in LD_LIBRARY_PATH first: take directories of another MPI out of "
+                 "it (%s)",
+                 first);
+    else
+        snprintf(help, sizeof help, "`ldd %s` lists what it needs, and what is missing", path);
+    pse_toolstack_die(true, "MPI was called, but its library %s can't be loaded: %s\nhelp: %s", path, why,
+                      help);
+}
+
 /* Link everything.  Without a configuration the stubs lead to the library. */
 static void begin(const char *configuration)
 {
     if (!pse_toolstack_find_library())
-        pse_toolstack_die(
-            true, "MPI was called, but no MPI library is loaded that the tool stack could use (is it linked "
-                  "statically?)");
+        die_without_library();
     pse_toolstack_find_fortran();
     entry = calloc(3 * (size_t)pse_toolstack_routine_count, sizeof *entry);
     if (!entry)

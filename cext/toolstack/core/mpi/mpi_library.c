@@ -41,11 +41,17 @@ static bool look_for_library(void)
 }
 
 /* Who finds MPI_x in this object may call it before anything has loaded MPI (mpi4py asks for versions that
- * way). */
+ * way).  Lazily, as programs and mpi4py load it: what they can use must not fail here. */
 bool pse_toolstack_find_library(void)
 {
     return library.map || look_for_library() ||
-           (dlopen(pse_toolstack_library_path, RTLD_NOW | RTLD_LOCAL) && look_for_library());
+           (dlopen(pse_toolstack_library_path, RTLD_LAZY | RTLD_LOCAL) && look_for_library());
+}
+
+const char *pse_toolstack_library_obstacle(void)
+{
+    const char *why = dlerror();
+    return why ? why : "it has no PMPI_Init";
 }
 
 bool pse_toolstack_redefine_library(pse_toolstack_choice choose)

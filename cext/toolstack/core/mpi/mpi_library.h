@@ -18,6 +18,8 @@ extern const char pse_toolstack_missing_tools[]; /* why there are none, and what
 
 /* Find the library that is loaded, or load the one that the stubs are for; false if there is none. */
 bool pse_toolstack_find_library(void);
+/* Why there is none, right after that. */
+const char *pse_toolstack_library_obstacle(void);
 /* Whether an object is the MPI library itself, or belongs to it. */
 bool pse_toolstack_is_library(const struct loaded_elf *elf);
 const char *pse_toolstack_library_soname(void);
