@@ -103,9 +103,10 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
         if whole and wait.values.sum() >= _LEAST * whole:
             share = share_text(wait.values.sum() / whole)
             who = f"{_who(cube, wait.values)} {share} of all time in {wait.where}{_far(wait)}"
-            link = wait.far >= _LEAST * whole and "barrier" not in wait.metric
-            remedy = f"{_BETWEEN_METAHOSTS}. " * link + _remedy(cube, wait.metric, wait.paths[0])
-            yield f"{_title(wait)}: {who}. {_root_cause(cube, wait)}{remedy}."
+            crosses = wait.far >= _LEAST * whole and "barrier" not in wait.metric
+            link = f"{_BETWEEN_METAHOSTS}. " if crosses else ""
+            remedy = _remedy(cube, wait.metric, wait.paths[0])
+            yield f"{_title(wait)}: {who}. {_root_cause(cube, wait)}{link}{remedy}."
 
 
 class _Wait(NamedTuple):
