@@ -56,6 +56,13 @@ def test_a_second_build_is_found(write, fresh_cache):
     assert variants(fresh_cache) == [first.library]
 
 
+def test_a_file_whose_name_is_not_utf_8_is_built(tmp_path, fresh_cache):
+    file = tmp_path / os.fsdecode(b"twice\xff.c")
+    file.write_text(DOUBLE)
+    first, second = build_module(str(file)), build_module(str(file))
+    assert (first.hit, second.hit) == (False, True)
+
+
 @pytest.mark.parametrize("change", ["source", "flags", "compiler", "header"])
 def test_whatever_matters_makes_another_build(write, fresh_cache, monkeypatch, tmp_path, change):
     write("scale.h", "#define SCALE 2\n")

@@ -264,7 +264,7 @@ def _read_files(work: Path, source: Source, plan: BuildRule) -> list[str]:
     for listing in (work / DEPENDENCIES, *work.glob("*.dep")):
         if listing.exists():
             words = re.findall(
-                r"(?:\\.|[^\s\\])+", listing.read_text().partition(": ")[2].replace("\\\n", " ")
+                r"(?:\\.|[^\s\\])+", os.fsdecode(listing.read_bytes()).partition(": ")[2].replace("\\\n", " ")
             )
             known |= {os.path.join(work, re.sub(r"\\(.)", r"\1", word)) for word in words}
     own = {str(source.path), *(str(work / name) for name in plan.files)}

@@ -87,6 +87,7 @@ class Checkpoints:
         self.directory, self.manifest, self.resumed = Directory(directory), manifest, resumed
         self._lock = self.directory.lock() if self.rank == 0 else -1
         self._serial = manifest.serial
+        self._failures = 0
         self._progress: _Progress | None = None
         self._counting = threading.Lock()
         self._stop: StopAgreement | None = None
@@ -272,13 +273,18 @@ class Checkpoints:
         except OSError as error:
             self._warn(_reason(error))
             return False
-        self.manifest = manifest
+        self.manifest, self._failures = manifest, 0
         return True
 
     def _warn(self, reason: str) -> None:
+        stops = self._stop is not None and bool(self._stop.place)
+        self._failures += 1
+        if self._failures.bit_count() > 1 and not stops:
+            return  # The 1st, 2nd, 4th, 8th … is told: a disk that stays full would fill the screen.
         last = f"the last one is at {self.manifest.place}" if self.manifest.files else "it has none yet"
-        then = "" if self._stop and self._stop.place else "the run continues; "
-        sys.stderr.write(f"warning: a checkpoint can't be written: {reason}; {then}{last}\n")
+        then = "" if stops else "the run continues; "
+        failed = f"; {self._failures} in a row have failed" if self._failures > 1 else ""
+        sys.stderr.write(f"warning: a checkpoint can't be written: {reason}; {then}{last}{failed}\n")
         sys.stderr.flush()
 
     def _count_iterations(self, base: int) -> None:

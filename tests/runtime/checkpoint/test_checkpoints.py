@@ -383,6 +383,18 @@ def test_a_checkpoint_that_cannot_be_written_costs_a_warning(tmp_path, undisturb
     assert files(directory) == undisturbed
 
 
+def test_checkpoints_that_fail_one_after_the_other_are_told_ever_less_often(tmp_path):
+    directory = work(tmp_path / "work")
+    for serial in range(1, 40):
+        (directory / "kept" / f"{serial:06}-rank-1.npz.part").mkdir(parents=True)
+    said = run(directory, "run", "checkpointed.coven", "--checkpoint", "kept", "--every", "1")
+    told = [line for line in said.splitlines() if line.startswith("warning")]
+    serials = [int(line.partition("kept/")[2][:6]) for line in told]
+    assert serials == [1, 2, 4, 8, 16, 32][: len(told)]
+    assert len(told) > 2
+    assert told[2].endswith(": Is a directory; the run continues; it has none yet; 4 in a row have failed")
+
+
 def test_a_second_run_is_kept_out_of_a_directory_in_use(left):
     taken = Directory("kept").lock()
     said = run(left, "resume", "kept", code=2)
