@@ -33,6 +33,17 @@ def test_modules_call_mpi_collectives_with_iterations_in_flight(pse, here, proce
     assert calls["total", "thread_C"] == calls["summed", "thread_B"] == 12 * processors
 
 
+def test_in_parallel_communicators_have_the_grid_of_the_partitions(pse, here):
+    ended = pse("run", "neighbors.coven", "-p", "4", "-q", cwd=here, timeout=240)
+    assert ended.code == 0, ended.err
+    assert sorted(ended.out.splitlines()) == [
+        "0 [2, 2] [0, 0] [0, 0] [-1, 2, -1, 1]",
+        "1 [2, 2] [0, 0] [0, 1] [-1, 3, 0, -1]",
+        "2 [2, 2] [0, 0] [1, 0] [0, -1, -1, 3]",
+        "3 [2, 2] [0, 0] [1, 1] [1, -1, 2, -1]",
+    ]
+
+
 @pytest.mark.skipif(shutil.which("gfortran") is None, reason="there is no gfortran")
 def test_fortran_gets_its_handle(pse, here):
     ended = run(pse, here, "handle.coven", 2)

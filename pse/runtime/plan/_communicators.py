@@ -1,9 +1,9 @@
 """Communicators for modules: a parameter of type `comm` gets one over the instances of its call site.
 
-In PARALLEL these are the thread's ranks in order of partitions, which takes one partition on each processor;
-such partitions stay where they are (`bound`), where those of other sets move. Outside, it is the root
-thread's rank alone. Every call site has a communicator of its own, made before the run, so sites can't take
-each other's messages. Who may be inside a collective call, and when, is decided by
+In PARALLEL these are the thread's ranks in order of partitions and in their grid, which takes one partition
+on each processor; such partitions stay where they are (`bound`), where those of other sets move. Outside, it
+is the root thread's rank alone. Every call site has a communicator of its own, made before the run, so sites
+can't take each other's messages. Who may be inside a collective call, and when, is decided by
 `cext/engine/transport/collective_order.c`.
 This file is for launcher and ranks: only `make` needs MPI.
 """
@@ -107,17 +107,27 @@ def make(comm: MPI.Intracomm, job: Job) -> dict[int, Communicator]:
     key = placement.seat(comm.Get_rank()).key
     walk = job.liveness.walk
     sites = [site for site in walk.sites if site.takes_communicator and placement.thread_of(site) == key]
-    return {site.id: _made(comm, site, members(job, site), walk.line(site)) for site in sites}
+    return {site.id: _made(_comm(comm, job, site), site, walk.line(site)) for site in sites}
 
 
-def _made(comm: MPI.Intracomm, site: CallSite, ranks: list[int], line: str) -> Communicator:
-    from mpi4py import MPI
-
+def _comm(comm: MPI.Intracomm, job: Job, site: CallSite) -> MPI.Intracomm:
+    """Make a communicator of a call site's ranks; in PARALLEL it is Cartesian, as the partitions' grid is."""
     everybody = comm.Get_group()
-    group = everybody.Incl(ranks)
+    group = everybody.Incl(members(job, site))
     made = comm.Create_group(group, site.id)
     group.Free()
     everybody.Free()
+    region = _region(job, site)
+    if region is None:
+        return made
+    cartesian = made.Create_cart(job.grid(region))
+    made.Free()
+    return cartesian
+
+
+def _made(made: MPI.Intracomm, site: CallSite, line: str) -> Communicator:
+    from mpi4py import MPI
+
     made.Set_name(f"{site.label}:{line}")
     # Code that checks what MPI returns is rare outside Python, where mpi4py does it.
     made.Set_errhandler(MPI.ERRORS_RETURN if site.module.language == "python" else _naming_errors())
