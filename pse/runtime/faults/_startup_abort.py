@@ -138,8 +138,20 @@ def _tell(code: int, text: str) -> None:
         return
     # What is broken may be so for all ranks: the first to speak ends the others.
     time.sleep(min(_rank(), _LAST_TURN) * _TURN_SECONDS)
-    if not _another_has_left():
+    if _takes_the_word() and not _another_has_left():
         os.write(_job_stderr(), text.encode(errors="backslashreplace"))
+
+
+def _takes_the_word() -> bool:
+    """Be the one rank of this node that speaks, until this process ends; False if there is another."""
+    word = socket.socket(socket.AF_UNIX)
+    try:
+        word.bind(f"\0pse-failed-{os.getuid()}-{os.getppid()}")
+    except OSError:
+        word.close()
+        return False
+    word.detach()
+    return True
 
 
 def _another_has_left() -> bool:
