@@ -1,6 +1,6 @@
 """The experiment of the paper on SCALASCA for metacomputers: MetaTrace before and after two optimisations.
 
-    sudo .venv/bin/python examples/experiments/metatrace.py --repeats 3
+    sudo .venv/bin/python examples/experiments/metatrace.py
 
 The program is programs/metatrace.coven; its parameter `version` is all that changes.  The metacomputer is an
 emulated cluster of two metahosts.
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--between", default="20mbit", help="rate of the link between the metahosts")
     parser.add_argument("--cycles", type=int, default=4)
     parser.add_argument("--particles", type=int, default=40000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=10, help="verdicts need 10")
     parser.add_argument("--cubes", type=Path, help="keep the analyses here, for pse cube")
     parser.add_argument("--update", metavar="PAGE", type=Path, help="write the comparison into a page")
     given = parser.parse_args()

@@ -179,7 +179,7 @@ function showScale(): void {
   if (cube.difference) byId("scale").append("became less ", ...boxes(LESS.toReversed()), " ");
   byId("scale").append(
     ...boxes(MORE),
-    cube.difference ? " became more" : "",
+    cube.difference ? " became more;" : "",
     ` share: up to ${bounds.join(", ")}, 100 %`,
   );
 }
