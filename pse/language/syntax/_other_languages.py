@@ -184,6 +184,8 @@ def _from_import(statement: Sequence[Token]) -> str:
 
 def _return(m: Mistake) -> str | None:
     """`return`, `return x + 1`, `continue`, `end if`: with what has to be removed."""
+    if any(word.type == "IMPORT" for word in m.line[:1]):  # Modules have names that they like.
+        return None
     words = [word for word in m.line[-2:] if word in FOREIGN_STATEMENTS]
     first = m.statement[0] if m.statement[0] in FOREIGN_STATEMENTS else words[0] if words else None
     if first is None:
