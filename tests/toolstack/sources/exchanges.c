@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* MPICH 4.0 frees derived datatypes of MPI_Isendrecv, and tells MPI_COMM_SELF of errors of requests. */
+/* MPICH 4.0 frees derived datatypes of MPI_Isendrecv, tells MPI_COMM_SELF of errors of requests, and
+ * complains at its end of receives of derived datatypes that were cancelled ("yaksa: leaked handle pool
+ * objects"). */
 #if defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000 && !defined I_MPI_VERSION
 #define IS_MPICH_4_0 1
 #else
@@ -157,11 +159,13 @@ static void strided(void)
 static void nothing_comes(void)
 {
     int flag;
+#if !IS_MPICH_4_0
     MPI_Irecv(RECEIVE, MPI_ANY_SOURCE, 999, comm, &request[0]);
     MPI_Cancel(&request[0]);
     MPI_Wait(&request[0], &status);
     MPI_Test_cancelled(&status, &flag);
     CHECK(flag);
+#endif
     MPI_Sendrecv(out, 1, MPI_INT, MPI_PROC_NULL, step, RECEIVE, MPI_PROC_NULL, step, comm, &status);
     MPI_Get_count(&status, MPI_INT, &flag);
     CHECK(status.MPI_SOURCE == MPI_PROC_NULL && flag == 0);
