@@ -201,7 +201,7 @@ def test_a_node_that_finds_a_damaged_object_makes_another(own, changed, pse, pre
         if note.read_text() == str(preload):
             (own / "toolstack" / note.name).write_text(str(damaged))
     changed("1 3", f"PSE_CACHE={own}")
-    done = pse("run", "meet.coven", "-p", "4", env=TWO_NODES)
+    done = pse("run", "meet.coven", "-p", "4", env=TWO_NODES, timeout=180)  # All tools may be compiled.
     assert (waited(done, 4)[1] > MANY, "warning" in done.err) == (True, False), done.err
 
 
