@@ -79,7 +79,7 @@ def mend(analysis: Analysis, finder: ModuleFinder, diagnostic: Diagnostic) -> Ed
         if number == _MOST:
             break
         text = edited(analysis.lines, edits)
-        left = inspect_program(text, analysis.path, modules=finder).diagnostics
+        left = inspect_program(text, analysis.path, modules=finder, before=analysis.inspection).diagnostics
         if _is_better(analysis.inspection.diagnostics, left, diagnostic):
             return edits
     return None

@@ -87,6 +87,8 @@ class Analysis(Lines):
         The units in which the editor counts.
     finder : ModuleFinder
         Finds the modules that it imports.
+    before : Analysis, optional
+        That of an earlier text of the program; what did not change is not read again.
 
     Examples
     --------
@@ -97,17 +99,25 @@ class Analysis(Lines):
     ((), ['P'])
     """
 
-    def __init__(self, text: str, path: str, codec: PositionCodec, finder: ModuleFinder) -> None:
+    def __init__(
+        self,
+        text: str,
+        path: str,
+        codec: PositionCodec,
+        finder: ModuleFinder,
+        before: Analysis | None = None,
+    ) -> None:
         super().__init__(text, codec)
         self.path = path
-        self.inspection: Inspection = inspect_program(text, path, modules=finder)
+        known = before.inspection if before is not None else None
+        self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
         self.symbols = Symbols(self.inspection.tree, self.inspection.records)
         own = [tag for tag in self.inspection.tags if tag.span.path == path]
         self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(own)}
 
     def remade(self, text: str, finder: ModuleFinder) -> Analysis:
         """Analyse another text of the same program."""
-        return Analysis(text, self.path, self._codec, finder)
+        return Analysis(text, self.path, self._codec, finder, self)
 
     def tag(self, symbol: Symbol) -> Tag | None:
         """Give the tag of a symbol, which has its type; None if the checker did not get that far."""

@@ -68,7 +68,8 @@ class ProgramServer(LanguageServer):
 
     def analyse(self, document: TextDocument, text: str) -> Analysis:
         """Analyse a program's text."""
-        return Analysis(text, path_of(document.uri), document.position_codec, self.finder)
+        before = self.latest(document.uri)
+        return Analysis(text, path_of(document.uri), document.position_codec, self.finder, before)
 
     def latest(self, uri: str) -> Analysis | None:
         """Give the last analysis of a file, perhaps of an older text."""

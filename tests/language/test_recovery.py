@@ -86,6 +86,12 @@ HUGE = {
 }
 
 
+def test_statements_in_a_row_are_no_deep_expression():
+    assert (
+        parse_program("coven 1\nprogram p {\n" + "  fft.rows(u)\n" * 300 + "}\n", "p.coven").diagnostics == ()
+    )
+
+
 @pytest.mark.parametrize("name", HUGE)
 def test_huge_and_deep_programs_are_answered(name, finder):
     start = time.monotonic()

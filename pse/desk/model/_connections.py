@@ -140,7 +140,8 @@ def refusal(model: ProgramModel, edits: Edits) -> Diagnostic | None:
     analysis = model.analysis
     text = apply_edits(model.text, edits)
     before = Counter((d.code, d.message) for d in analysis.inspection.diagnostics)
-    for diagnostic in inspect_program(text, analysis.path, modules=model.finder).diagnostics:
+    found = inspect_program(text, analysis.path, modules=model.finder, before=analysis.inspection)
+    for diagnostic in found.diagnostics:
         known = (diagnostic.code, diagnostic.message)
         if before[known]:
             before[known] -= 1

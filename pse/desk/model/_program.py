@@ -185,13 +185,14 @@ def _readable(analysis: Analysis, finder: OpenFiles) -> Analysis:
     wrong = [d.span.line for d in mistakes if d.code.startswith("E00")]
     if not wrong:
         return analysis
-    sizes = [_size(analysis.inspection.tree, analysis.text)]
+    parsed = analysis.inspection.parsed
+    sizes = [_size(parsed.tree, analysis.text)]
     while wrong and len(texts) <= _MOST_LINES:
         lines = texts[-1].split("\n")
         number = min(wrong[0], len(lines)) - 1
         lines[number] = " " * len(lines[number])
         texts.append("\n".join(lines))
-        parsed = parse_program(texts[-1], analysis.path)
+        parsed = parse_program(texts[-1], analysis.path, parsed)
         sizes.append(_size(parsed.tree, texts[-1]))
         wrong = [d.span.line for d in parsed.diagnostics]
     best = max(range(len(texts)), key=lambda number: (sizes[number], -number))

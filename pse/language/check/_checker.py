@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from pse.language.check._call_resolution import thread_warnings
 from pse.language.check._context import Context
@@ -52,6 +52,9 @@ from pse.language.syntax._kept_trees import program_tree
 from pse.language.types._expressions import Name
 from pse.language.types._types import Element
 from pse.records import dataclass
+
+if TYPE_CHECKING:
+    from pse.language.syntax._parser import ParseResult
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class Inspection:
 
     Attributes
     ----------
-    tree : Program or None
+    parsed : ParseResult
         What the parser could make of the text.
     program : ResolvedProgram or None
         The program; None if it is wrong.
@@ -135,15 +138,22 @@ class Inspection:
     inspect_program
     """
 
-    tree: sx.Program | None
+    parsed: ParseResult
     program: ResolvedProgram | None
     diagnostics: tuple[Diagnostic, ...]
     tags: tuple[Tag, ...] = ()
     modules: Mapping[str, ModuleReference] = field(default_factory=dict)
     records: Mapping[str, Element] = field(default_factory=dict)
 
+    @property
+    def tree(self) -> sx.Program | None:
+        """The syntax tree; None if there is none."""
+        return self.parsed.tree
 
-def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspection:
+
+def inspect_program(
+    text: str, path: str, *, modules: ModuleFinder, before: Inspection | None = None
+) -> Inspection:
     """Check a program that may be half written, and tell everything that is known of it.
 
     Parameters
@@ -154,6 +164,8 @@ def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspectio
         The path as the user typed it.
     modules : ModuleFinder
         Finds the imported modules and the standard library.
+    before : Inspection, optional
+        What is known of an earlier text: what did not change is not read again.
 
     Returns
     -------
@@ -169,9 +181,10 @@ def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspectio
     """
     from pse.language.syntax._parser import parse_program
 
-    tree, mistakes = (parsed := parse_program(text, path)).tree, parsed.diagnostics
+    parsed = parse_program(text, path, before.parsed if before is not None else None)
+    tree, mistakes = parsed.tree, parsed.diagnostics
     if tree is None or not tree.items:
-        return Inspection(tree, None, in_order(mistakes))
+        return Inspection(parsed, None, in_order(mistakes))
     names = Globals(path, text)
     context = Context(Frame(names), list(mistakes))
     checked = _check(context, tree, modules)
@@ -179,7 +192,7 @@ def inspect_program(text: str, path: str, *, modules: ModuleFinder) -> Inspectio
     diagnostics = in_order(mistakes) if has_errors(mistakes) else checked.diagnostics
     tags = (*context.tags.values(), *context.uncalled.values())
     records = {name: record for name, record in names.records().items() if record is not None}
-    return Inspection(tree, checked.program, diagnostics, tags, _callable(names), records)
+    return Inspection(parsed, checked.program, diagnostics, tags, _callable(names), records)
 
 
 def _callable(names: Globals) -> dict[str, ModuleReference]:

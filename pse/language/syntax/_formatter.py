@@ -67,7 +67,7 @@ def format_program(text: str, path: str) -> str:
         help = f"`pse check {path}` lists them"
         raise ProgramError(f"{path} has syntax errors and was left as it is", help=help)
     scanned = scan(text, path)
-    tokens = sorted([*scanned.tokens, *scanned.comments], key=lambda token: token.start_pos or 0)
+    tokens = sorted([*scanned.tokens, *scanned.comments], key=lambda token: (token.line, token.column))
     return _Writer(tokens, _starts(result.tree)).write()
 
 
@@ -175,7 +175,7 @@ class _Writer:
         text = str(token).rstrip()
         if index > 0 and not self._broken(index) and (self._pieces or self._lines):
             before = self._tokens[index - 1]
-            gap = " " * max(2, (token.start_pos or 0) - (before.end_pos or 0))
+            gap = " " * max(2, (token.column or 0) - (before.end_column or 0))
             if self._pieces:
                 self._pieces.append(_Piece(gap, text, False))
                 self._flush()

@@ -26,7 +26,7 @@ FILES = 1024
 """How many trees are kept at most; a page of program has one of 10 kB."""
 
 _MAKERS = (
-    *("_ast_builder.py", "_lexer.py", "_parser.py", "_words.py", "ast.py", "coven.lark"),
+    *("_ast_builder.py", "_lexer.py", "_parser.py", "_pieces.py", "_words.py", "ast.py", "coven.lark"),
     "../types/_expressions.py",
 )
 """Where it is written what the tree of a text is."""

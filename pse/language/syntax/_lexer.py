@@ -2,17 +2,25 @@
 
 `scan` makes tokens for the parser, and for the formatter, which needs the comments too.  The limits are here
 because they must hold before anything recurses into a tree.  The grammar comes from `_grammar_cache`.
+
+A text is read line by line: what a line's tokens are depends on its own text and on little else (`_Key`), so
+the lines of a text that was read before are taken over.  Only a comment between `/*` and `*/`, which is a
+mistake, goes over several lines: a text with one is read as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+from itertools import chain
+from typing import NamedTuple
 
 from lark import Token
 
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._grammar_cache import grammar
+from pse.language.syntax._pieces import Pieces
 from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING
 from pse.language.types._types import Element
 from pse.records import dataclass
@@ -25,12 +33,70 @@ BINARY_OPERATORS = {*ARITHMETIC, *COMPARISONS, "POWER", "AND", "OR"}
 _OPERATORS = {*BINARY_OPERATORS, "NOT", "DOT"}
 _OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX", "PARTITION"}
 _INNER = {"LPAR", "LSQB"}
+_INNER_ENDS = {"RPAR", "RSQB"}
 _OUTER = {"ARROW", "LBRACE", "RBRACE"}
-_TYPES = {element.label for element in Element}
+_TYPES = frozenset(element.label for element in Element)
 _ENDS = {*_OPERANDS, "RPAR", "RSQB", "BADNUMBER"} - {"MAX"}
+_BEFORE_EXTENT = {"LSQB", "COMMA"}
+_PLACED = {"inout", "step", "live", "interior"}
 _BEFORE_LIVE = 3
 """How many tokens a parameter has before it may say `live`: `param`, its type and its name."""
 _ITEMS = {"import", "partition", "threads", "options", "bundle", "record", "segment", "program"}
+_DECLARING = ("record", "import")
+"""Words without which a line declares neither a record nor an alias, unless a list goes on in it."""
+_AHEAD = 3
+"""How many tokens behind one say whether it is a keyword."""
+
+
+class _Before(NamedTuple):
+    """What the tokens before one say about it."""
+
+    depth: int = 0
+    parentheses: int = 0
+    heads: bool = False  # Whether the head of a loop is open.
+    of_parameter: int = 0  # How many tokens ago a parameter began, up to what matters.
+    kind: str = "$END"  # That of the token right before.
+
+
+class _Words(NamedTuple):
+    """Which names mean something else than a name: in the whole text."""
+
+    keywords: frozenset[str]
+    types: frozenset[str]
+    aliases: frozenset[str]
+
+
+_Key = tuple[str, _Before, tuple[tuple[str, str], ...], _Words]
+"""What the tokens of a line depend on: its text, what is before and behind it, the words of the text."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that has tokens or comments.
+
+    Attributes
+    ----------
+    tokens, comments : list of Token
+        Its tokens, with their places in the whole text.
+    after : _Before
+        What they say about the next token.
+    sign : object
+        Is the same for lines that differ in their number only.
+    """
+
+    tokens: list[Token]
+    comments: list[Token]
+    after: _Before
+    sign: object
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """A line as lark reads it, somewhere."""
+
+    number: int
+    tokens: list[Token]
+    comments: list[Token]
 
 
 @dataclass(frozen=True)
@@ -45,6 +111,8 @@ class Scanned:
         The comments.
     diagnostics : tuple of Diagnostic
         Not empty if the text must not be parsed.
+    lines : list of Line
+        The lines that have tokens.
 
     See Also
     --------
@@ -54,9 +122,12 @@ class Scanned:
     tokens: list[Token]
     comments: list[Token]
     diagnostics: tuple[Diagnostic, ...] = ()
+    lines: Sequence[Line] = ()
+    raw: dict[str, _Raw] = field(default_factory=dict, repr=False)
+    pieces: Pieces[_Key, Line] | None = field(default=None, repr=False)
 
 
-def scan(text: str, path: str, start: str = "program") -> Scanned:
+def scan(text: str, path: str, start: str = "program", before: Scanned | None = None) -> Scanned:
     """Cut a text into tokens.
 
     Parameters
@@ -67,6 +138,8 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
         Path for diagnostics.
     start : {"program", "directive"}
         Which keywords hold.
+    before : Scanned, optional
+        What was made of an earlier text; lines that did not change are taken from it.
 
     Returns
     -------
@@ -80,21 +153,104 @@ def scan(text: str, path: str, start: str = "program") -> Scanned:
     """
     if len(text) > MAX_CHARACTERS:
         return Scanned([], [], (_too_long(len(text), path),))
-    tokens: list[Token] = []
-    comments: list[Token] = []
-    for token in grammar().lex(text, dont_ignore=True):
-        if token.type == "COMMENT":
-            comments.append(token)
-        elif token.type != "SPACE":
-            tokens.append(token)
-    _promote(tokens, KEYWORDS[start])
-    _demote(tokens)
+    texts = [text] if "/*" in text else text.split("\n")
+    raw = _read(texts, before.raw if before else {})
+    pieces = Pieces(_moved_line, before.pieces if before else None)
+    lines = _lines(texts, raw, KEYWORDS[start], pieces)
+    pieces.end()
+    tokens = list(chain.from_iterable(line.tokens for line in lines))
+    comments = list(chain.from_iterable(line.comments for line in lines))
     too_deep = _too_deep(tokens, path)
-    return Scanned(tokens, comments, (too_deep,) if too_deep else ())
+    diagnostics = (too_deep,) if too_deep else ()
+    return Scanned(tokens, comments, diagnostics, [line for line in lines if line.tokens], raw, pieces)
 
 
-def _promote(tokens: list[Token], keywords: set[str]) -> None:
-    """Turn names into keywords.
+def _read(texts: list[str], known: dict[str, _Raw]) -> dict[str, _Raw]:
+    """Have lark read the lines that are not known."""
+    unknown = list(dict.fromkeys(text for text in texts if text not in known))
+    found = {text: _Raw(number, [], []) for number, text in enumerate(unknown, 1)}
+    places = list(found.values())
+    for token in grammar().lex("\n".join(unknown), dont_ignore=True):
+        place = places[min(token.line or 1, len(places)) - 1]
+        if token.type == "COMMENT":
+            place.comments.append(token)
+        elif token.type != "SPACE":
+            place.tokens.append(token)
+    return {text: known.get(text) or found[text] for text in texts}
+
+
+def _lines(
+    texts: list[str], raw: dict[str, _Raw], keywords: set[str], pieces: Pieces[_Key, Line]
+) -> list[Line]:
+    """Give the lines that have tokens or comments, each with its keywords."""
+    read = [raw[text] for text in texts]
+    ahead, before, lines = _looking_ahead(read), _Before(), list[Line]()
+    words = _Words(frozenset(keywords), *_declared(texts, read, ahead))
+    for number, (text, found) in enumerate(zip(texts, read, strict=True), 1):
+        if not found.tokens and not found.comments:
+            continue
+        # How deep a line is means nothing but where its braces lead out of all blocks.
+        hidden = max(0, before.depth - 1 - text.count("}"))
+        key = text, before._replace(depth=before.depth - hidden), ahead[number - 1], words
+        line = pieces.find(key, number)
+        if line is None:
+            line = pieces.keep(key, number, _promoted(_moved_raw(found, number), key))
+        lines.append(line)
+        before = line.after._replace(depth=line.after.depth + hidden) if hidden else line.after
+    return lines
+
+
+def _looking_ahead(read: list[_Raw]) -> list[tuple[tuple[str, str], ...]]:
+    """Give for each line kind and text of the tokens right behind it."""
+    found, ahead = [], tuple[tuple[str, str], ...]()
+    for line in reversed(read):
+        found.append(ahead)
+        if line.tokens:
+            ahead = (*((token.type, token.value) for token in line.tokens[:_AHEAD]), *ahead)[:_AHEAD]
+    return found[::-1]
+
+
+def _moved(token: Token, by: int) -> Token:
+    line, end_line = (token.line or 1) + by, (token.end_line or 1) + by
+    return Token(token.type, token.value, None, line, token.column, end_line, token.end_column)
+
+
+def _moved_raw(raw: _Raw, number: int) -> _Raw:
+    by = number - raw.number
+    if by == 0:
+        return raw
+    return _Raw(number, [_moved(t, by) for t in raw.tokens], [_moved(t, by) for t in raw.comments])
+
+
+def _moved_line(line: Line, by: int) -> Line:
+    tokens, comments = [_moved(t, by) for t in line.tokens], [_moved(t, by) for t in line.comments]
+    return Line(tokens, comments, line.after, line.sign)
+
+
+def _promoted(raw: _Raw, key: _Key) -> Line:
+    """Turn names into keywords, and a `?` where no extent begins into a character that means nothing."""
+    _, (depth, parentheses, heads, of_parameter, before), ahead, words = key
+    behind = [*raw.tokens[1:], *(Token(*token) for token in ahead), Token("$END", "")]
+    tokens, line = list[Token](), 0
+    for place, token in enumerate(raw.tokens):
+        kind = token.type
+        depth += (kind == "LBRACE") - (kind == "RBRACE")
+        # A bracket that is open or closed too often ends at an arrow or a brace.
+        parentheses = 0 if kind in _OUTER else parentheses + (kind in _INNER) - (kind in _INNER_ENDS)
+        of_parameter = _since_parameter(token.value, of_parameter)
+        here = _Before(depth, parentheses, heads and token.line == line, of_parameter, before)
+        if kind == "NAME":
+            kind = _meaning(token.value, here, behind[place : place + _AHEAD], words)
+        elif kind == "QMARK" and not (before in _BEFORE_EXTENT and _is_name(behind[place], words)):
+            kind = "STRAY"
+        heads = token.value == "for" or (heads and kind not in ("LBRACE", "RBRACE", "STEP"))
+        before, line = kind, token.line or 0
+        tokens.append(token if kind == token.type else Token.new_borrow_pos(kind, token.value, token))
+    return Line(tokens, raw.comments, _Before(depth, parentheses, heads, of_parameter, before), object())
+
+
+def _meaning(name: str, here: _Before, behind: list[Token], words: _Words) -> str:
+    """Say which kind of token a name is.
 
     `reduce(` is a name, so that it can be answered like any other call; `threads`, `bundle` and `record`
     are keywords only where another name follows outside of all braces, `step` only behind the bounds of a
@@ -102,72 +258,67 @@ def _promote(tokens: list[Token], keywords: set[str]) -> None:
     `interior` only behind the shape or the distribution of a directive's parameter; the type of an output
     only before its name or its shape.
     """
-    following = [*tokens[1:], Token("$END", "")]
-    types, aliases = _TYPES | _records(tokens, following), _aliases(tokens)
-    depth, before, heads, parentheses, of_parameter = 0, following[-1], False, 0, 0
-    for place, (token, after) in enumerate(zip(tokens, following, strict=bool(tokens))):
-        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
-        parentheses += (token.type in _INNER) - (token.type in ("RPAR", "RSQB"))
-        if token.type in _OUTER:  # A bracket that is open or closed too often ends here.
-            parentheses = 0
-        if before.type in ("ARROW", "COMMA") and not parentheses:
-            is_type = _is_type(following[place : place + 3], token, types, aliases)
-            token.type = "TYPE" if is_type else token.type
-        if token == "inout" and after.type == "NAME" and before.type in ("LPAR", "COMMA", "EQUAL"):
-            token.type = "INOUT"
-        if token == "step" and heads and before.type in _ENDS and before.line == token.line:
-            token.type = "STEP"
-        of_parameter = 1 if token == "param" else of_parameter and token not in _ITEMS and of_parameter + 1
-        if token == "live" and of_parameter > _BEFORE_LIVE and before.type in _ENDS and not parentheses:
-            token.type = "LIVE"
-        if token == "interior" and "out" in keywords and before.type in ("RPAR", "RSQB") and parentheses:
-            token.type = "INTERIOR"
-        heads = token == "for" or (heads and token.type not in ("LBRACE", "RBRACE", "STEP"))
-        before = token
-        if token.type != "NAME":
+    if name in _PLACED and _is_placed(name, here, behind[0], words):
+        return name.upper()
+    if here.kind in ("ARROW", "COMMA") and not here.parentheses and _is_type(name, behind, words):
+        return "TYPE"
+    item = name in ("threads", "bundle", "record") and here.depth == 0 and _is_name(behind[0], words)
+    keyword = name in words.keywords and not (name == "reduce" and behind[0].type == "LPAR")
+    return name.upper() if item or keyword else "NAME"
+
+
+def _is_placed(name: str, here: _Before, after: Token, words: _Words) -> bool:
+    """Whether a word that is a keyword in one place only stands there."""
+    match name:
+        case "inout":
+            return after.type == "NAME" and here.kind in ("LPAR", "COMMA", "EQUAL")
+        case "step":
+            return here.heads and here.kind in _ENDS
+        case "live":
+            return here.of_parameter > _BEFORE_LIVE and here.kind in _ENDS and not here.parentheses
+        case _:
+            return "out" in words.keywords and here.kind in _INNER_ENDS and bool(here.parentheses)
+
+
+def _is_name(token: Token, words: _Words) -> bool:
+    return token.type == "NAME" and token.value not in words.keywords
+
+
+def _since_parameter(word: str, before: int) -> int:
+    """Count the tokens from `param` on, up to what matters; 0 behind the next item's word."""
+    if word == "param":
+        return 1
+    return min(before + 1, _BEFORE_LIVE + 1) if before and word not in _ITEMS else 0
+
+
+def _is_type(name: str, behind: list[Token], words: _Words) -> bool:
+    """Whether the type of an output begins with a name: `f64 x`, `Body[N] x`, `drift.Body[N] x`."""
+    is_dotted = name in words.aliases and behind[0].type == "DOT" and len(behind) == _AHEAD
+    following = behind[2] if is_dotted else behind[0]
+    return (is_dotted or name in words.types) and following.type in ("NAME", "LSQB")
+
+
+def _declared(
+    texts: list[str], read: list[_Raw], ahead: list[tuple[tuple[str, str], ...]]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Give the names that can be types, and those by which files are imported as a whole."""
+    types, aliases, listed, before = set(_TYPES), set[str](), False, ""
+    for text, line, behind in zip(texts, read, ahead, strict=True):
+        if not (listed or before in _DECLARING or any(word in text for word in _DECLARING)):
             continue
-        named = after.type == "NAME" and after not in keywords
-        item = token in ("threads", "bundle", "record") and depth == 0 and named
-        if item or (token in keywords and not (token == "reduce" and after.type == "LPAR")):
-            token.type = token.upper()
-
-
-def _demote(tokens: list[Token]) -> None:
-    """Leave `?` only where an extent begins; elsewhere it is a character that means nothing."""
-    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], Token("$END", "")], strict=False):
-        if token.type == "QMARK" and not (before.type in ("LSQB", "COMMA") and after.type == "NAME"):
-            token.type = "STRAY"
-
-
-def _is_type(following: list[Token], token: Token, types: set[str], aliases: set[str]) -> bool:
-    """Whether the type of an output begins with a token: `f64 x`, `Body[N] x`, `drift.Body[N] x`."""
-    is_dotted = token in aliases and following[0].type == "DOT" and len(following) == 3
-    behind = following[2] if is_dotted else following[0]
-    return (is_dotted or token in types) and behind.type in ("NAME", "LSQB")
-
-
-def _aliases(tokens: list[Token]) -> set[str]:
-    """Give the names by which files are imported as a whole, whose records are written behind them."""
-    heads = zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
-    return {
-        str(name)
-        for word, path, behind, name in heads
-        if word == "import" and path.type == "STRING" and behind == "as"
-    }
-
-
-def _records(tokens: list[Token], following: list[Token]) -> set[str]:
-    """Give the names that can be record types: declared in the file, or imported by name."""
-    found, listed, before = set(), False, ""
-    for token, after in zip(tokens, following, strict=bool(tokens)):
-        if token == "record" and after.type == "NAME":
-            found.add(str(after))
-        listed = (token.type == "STRING" and before == "import") or (listed and token.type != "RBRACE")
-        listed = listed and (token.type != "STRING" or after.type == "LBRACE")
-        if listed and token.type == "NAME" and after.type in ("COMMA", "RBRACE"):
-            found.add(str(token))
-        before = token
-    return found
+        tokens = [*((token.type, token.value) for token in line.tokens), *behind, *[("$END", "")] * _AHEAD]
+        for place in range(len(line.tokens)):
+            (kind, word), (next_kind, next_word), (_, third), (_, fourth) = tokens[place : place + 4]
+            if word == "record" and next_kind == "NAME":
+                types.add(next_word)
+            if word == "import" and next_kind == "STRING" and third == "as":
+                aliases.add(fourth)
+            listed = (kind == "STRING" and before == "import") or (listed and kind != "RBRACE")
+            listed = listed and (kind != "STRING" or next_kind == "LBRACE")
+            if listed and kind == "NAME" and next_kind in ("COMMA", "RBRACE"):
+                types.add(word)
+            before = word
+    return frozenset(types), frozenset(aliases)
 
 
 def token_span(token: Token, path: str) -> Span:
@@ -186,7 +337,12 @@ def _too_deep(tokens: Iterable[Token], path: str) -> Diagnostic | None:
     """Refuse nesting that a reader of the tree could not follow without deep recursion."""
     pending = [0]  # operators since the last separator, for each open bracket
     total = 0
+    before = ""
     for token in tokens:
+        if before in _ENDS and token.type in _OPERANDS:  # The next statement begins.
+            total -= pending[-1]
+            pending[-1] = 0
+        before = token.type
         if token.type in _OPERATORS:
             pending[-1] += 1
             total += 1

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import field, replace
+from itertools import accumulate
+from typing import Any
 
 from lark import Token, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
@@ -23,6 +25,7 @@ from pse.language.syntax import _syntax_errors as syntax_errors, ast as syntax
 from pse.language.syntax._ast_builder import origin, span_of
 from pse.language.syntax._grammar_cache import grammar
 from pse.language.syntax._lexer import CLOSING, OPENING, Scanned, scan
+from pse.language.syntax._pieces import Pieces, moved
 from pse.language.syntax._words import PROGRAM_KEYWORDS
 from pse.records import dataclass
 
@@ -31,6 +34,10 @@ MAX_ERRORS = 50
 
 _BEHIND = 200
 """Tokens before an error that are looked at: most heads of segments are within reach."""
+MOST_LINES = 16
+"""Longest statement that is taken over as a whole: inside of a longer one are shorter ones."""
+_KEPT = {"statement", "item"}
+"""The rules whose nodes are taken over."""
 LOOKAHEAD = 5
 """Tokens that must fit after a repair."""
 
@@ -70,9 +77,33 @@ class ParseResult:
 
     tree: syntax.Program | None
     diagnostics: tuple[Diagnostic, ...]
+    _read: _Read | None = field(default=None, repr=False, compare=False)
 
 
-def parse_program(text: str, path: str) -> ParseResult:
+@dataclass(frozen=True)
+class _Read:
+    """What the parse of a later text can take over."""
+
+    path: str
+    scanned: Scanned
+    statements: Pieces[_Start, _Kept]
+
+
+_Start = tuple[object, object]
+"""Where the tables are and the line's sign, where a statement or an item begins."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A statement or an item of whole lines, the kind of token behind it, and its node."""
+
+    rule: str
+    signs: list[object]
+    behind: str
+    node: Any
+
+
+def parse_program(text: str, path: str, before: ParseResult | None = None) -> ParseResult:
     """Parse a program.
 
     Parameters
@@ -81,6 +112,8 @@ def parse_program(text: str, path: str) -> ParseResult:
         The whole file.
     path : str
         The path as the user typed it, for diagnostics.
+    before : ParseResult, optional
+        What was made of an earlier text: statements that did not change are taken from it.
 
     Returns
     -------
@@ -94,23 +127,31 @@ def parse_program(text: str, path: str) -> ParseResult:
     >>> parse_program("coven 1\\nprogram p { let x = }\\n", "p.coven").diagnostics[0].message
     'expected an expression, found `}`'
     """
-    scanned = scan(text, path)
+    known = before._read if before is not None and before._read is not None else None
+    known = known if known is not None and known.path == path else None
+    scanned = scan(text, path, before=known.scanned if known else None)
     if scanned.diagnostics:
-        return ParseResult(None, scanned.diagnostics)
+        return ParseResult(None, scanned.diagnostics, known)
     token = origin.set((path, 1, 1))
     try:
-        return _parse_tokens(scanned, path)
+        return _parse_tokens(scanned, path, known)
     finally:
         origin.reset(token)
 
 
-def _parse_tokens(scanned: Scanned, path: str) -> ParseResult:
-    recovery = Recovery(scanned.tokens)
+def _parse_tokens(scanned: Scanned, path: str, known: _Read | None) -> ParseResult:
+    statements = Pieces(_moved, known.statements if known else None)
+    recovery = Recovery(scanned, statements)
     tree = recovery.run()
+    statements.end()
     diagnostics = list(recovery.diagnostics)
     if not has_errors(diagnostics):
         diagnostics += syntax_errors.version(tree, Span(path, 1, 1, 1, 1))
-    return ParseResult(tree, tuple(diagnostics))
+    return ParseResult(tree, tuple(diagnostics), _Read(path, scanned, statements))
+
+
+def _moved(kept: _Kept, by: int) -> _Kept:
+    return replace(kept, node=moved(kept.node, by))
 
 
 def parse_directive_tree(text: str, span: Span) -> syntax.Directive | Diagnostic:
@@ -151,12 +192,19 @@ class Recovery:
 
     Parameters
     ----------
-    tokens : list of Token
-        All tokens without comments; keywords promoted.
+    scanned : Scanned
+        The text's tokens and lines.
+    statements : Pieces
+        Those of an earlier text; takes those of this one.
     """
 
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = [*tokens, _end(tokens)]
+    def __init__(self, scanned: Scanned, statements: Pieces[_Start, _Kept]) -> None:
+        self.tokens = [*scanned.tokens, _end(scanned.tokens)]
+        self._lines, self._statements = scanned.lines, statements
+        starts = accumulate((len(line.tokens) for line in self._lines), initial=0)
+        self._first = list(starts)  # the index of each line's first token, and that of the end
+        self._line_at = {index: number for number, index in enumerate(self._first[:-1])}
+        self._begun: dict[int, int] = {}  # the line in which a statement began, by the height of the stack
         self.machine: InteractiveParser = grammar().parse_interactive(start="program")
         self.diagnostics: list[Diagnostic] = []
         self._failed_at = -1  # index of the last token that did not fit after a panic
@@ -168,9 +216,12 @@ class Recovery:
         index = 0
         while index < len(self.tokens):
             try:
+                if index in self._line_at:
+                    index = self._over_known(index)
                 result = self.machine.feed_token(self.tokens[index])
                 index += 1
             except UnexpectedToken:
+                self._begun.clear()
                 index = self._mistake(index)
             if len(self.diagnostics) >= MAX_ERRORS:
                 message = "too many errors; the rest of the file is not read"
@@ -181,6 +232,63 @@ class Recovery:
                 )
                 return None
         return result if isinstance(result, syntax.Program) else None
+
+    # Statements of an earlier text.
+
+    def _over_known(self, index: int) -> int:
+        """Take the statements from a line on that are known; give the index behind them."""
+        while (line := self._line_at.get(index)) is not None and self._settle(index, line):
+            state = self.machine.parser_state
+            start = state.position, self._lines[line].sign
+            kept = self._statements.find(start, self.tokens[index].line or 1)
+            if kept is None or not self._goes_on_as(kept, line):
+                self._begun[len(state.state_stack)] = line
+                return index
+            self._push(kept.rule, kept.node)
+            index = self._first[line + len(kept.signs)]
+        return index
+
+    def _goes_on_as(self, kept: _Kept, line: int) -> bool:
+        """Whether the lines of a statement, and what is right behind it, are as they were."""
+        end = line + len(kept.signs)
+        signs = [line.sign for line in self._lines[line:end]]
+        return signs == kept.signs and self.tokens[self._first[end]].type == kept.behind
+
+    def _settle(self, index: int, line: int) -> bool:
+        """Reduce what ends before a line; say whether a statement or an item can begin in it.
+
+        As lark's own `feed_token` does it, up to where the token would be shifted.
+        """
+        state, kind = self.machine.parser_state, self.tokens[index].type
+        states, callbacks = state.parse_conf.states, state.parse_conf.callbacks
+        while (action := states[state.position].get(kind)) is not None and action[0] is not Shift:
+            rule = action[1]
+            values = state.value_stack[len(state.value_stack) - len(rule.expansion) :]
+            del state.state_stack[len(state.state_stack) - len(values) :]
+            del state.value_stack[len(state.value_stack) - len(values) :]
+            value = callbacks[rule](values)
+            if rule.origin.name in _KEPT:
+                self._keep(rule.origin.name, line, value)
+            self._push(rule.origin.name, value)
+        return action is not None and self._may_begin(state.position)
+
+    def _push(self, rule: str, value: Any) -> None:
+        """Put the value of a rule onto the stack."""
+        state = self.machine.parser_state
+        _, position = state.parse_conf.states[state.position][rule]
+        state.state_stack.append(position)
+        state.value_stack.append(value)
+
+    def _keep(self, rule: str, line: int, node: Any) -> None:
+        """Keep a statement that ends right before a line, if it began with one, not too many ago."""
+        first = self._begun.pop(len(self.machine.parser_state.state_stack), line)
+        if isinstance(node, Token):  # A semicolon.
+            return
+        place, signs = self.tokens[self._first[first]], [one.sign for one in self._lines[first:line]]
+        if 0 < len(signs) <= MOST_LINES and (node.span.line, node.span.column) == (place.line, place.column):
+            start = self.machine.parser_state.position, signs[0]
+            kept = _Kept(rule, signs, self.tokens[self._first[line]].type, node)
+            self._statements.keep(start, place.line or 1, kept)
 
     def _accepted(self) -> set[str]:
         """Give the kinds of token that fit here, with everything that reductions would still do."""

@@ -1,0 +1,90 @@
+"""What is taken over from an earlier text: the parse of a text that was edited is that of the text alone."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings, strategies as st
+
+from pse.language import inspect_program, parse_program
+from pse.language.syntax import scan
+
+HERE = Path(__file__).parent
+TEXTS = [
+    path.read_text()
+    for folder in (HERE / "programs", HERE.parents[1] / "programs")
+    for path in sorted(folder.glob("*.coven"))
+]
+WRITTEN = st.sampled_from(
+    [
+        *(
+            "",
+            "\n",
+            " ",
+            "{",
+            "}",
+            "(",
+            ")",
+            "[",
+            "]",
+            '"',
+            "/*",
+            "*/",
+            "//",
+            "->",
+            "?",
+            "=",
+            "1 +",
+            ";",
+            "x",
+        ),
+        *("for i in 0..3 {\n", "if a {\n", "else {\n", "step 2", "param i64 n = 8 live\n", "let y = 1\n"),
+        *("record B { f64 x }\n", 'import "a" {\nB }\n', 'import "a" as x\n', "copy(x) -> f64 y\n", "é"),
+    ]
+)
+EDIT = st.tuples(st.floats(0, 1), st.sampled_from([0, 0, 0, 1, 5, 40]), WRITTEN)
+LARGE = "coven 1\nprogram p {\n  var f64[8] a\n" + "".join(f"  copy(a) -> b{k}\n" for k in range(300)) + "}\n"
+
+
+def edited(text, edit):
+    place, removed, written = edit
+    start = int(place * len(text))
+    return text[:start] + written + text[start + removed :]
+
+
+def places(tokens):
+    return [(t.type, str(t), t.line, t.column, t.end_line, t.end_column) for t in tokens]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(TEXTS), st.lists(EDIT, min_size=1, max_size=5))
+@example(LARGE, [(0.0, 0, "\n"), (0.5, 0, "{"), (0.5, 1, ""), (0.9, 5, "(")])
+@example("coven 1\n;\n;\nprogram p {\n;\n  print(1)\n  print(1)\n;\n}\n", [(0.5, 0, ";\n")])
+def test_an_edited_text_is_parsed_as_if_it_were_new(text, edits):
+    known, scanned = parse_program(text, "p.coven"), scan(text, "p.coven")
+    for edit in edits:
+        text = edited(text, edit)
+        known, scanned = parse_program(text, "p.coven", known), scan(text, "p.coven", before=scanned)
+        alone = scan(text, "p.coven")
+        assert repr(known) == repr(parse_program(text, "p.coven"))
+        assert places(scanned.tokens) == places(alone.tokens)
+        assert places(scanned.comments) == places(alone.comments)
+
+
+def test_statements_that_did_not_change_are_the_same_objects():
+    first = parse_program(LARGE, "p.coven")
+    second = parse_program(LARGE.replace("-> b150\n", "-> other\n"), "p.coven", first)
+    old, new = (result.tree.items[-1].body.statements for result in (first, second))
+    assert [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] is not pair[1]] == [
+        151
+    ]
+    assert parse_program(LARGE, "other.coven", first).tree.span.path == "other.coven"
+
+
+@pytest.mark.parametrize("written", ["copy(a) -> b7", "copy(a -> c", "copy(none) -> c", "\ncopy(a) -> c"])
+def test_an_edited_program_is_checked_as_if_it_were_new(written, finder):
+    before = inspect_program(LARGE, "p.coven", modules=finder)
+    text = LARGE.replace("copy(a) -> b150", written)
+    found = inspect_program(text, "p.coven", modules=finder, before=before)
+    alone = inspect_program(text, "p.coven", modules=finder)
+    assert repr(found) == repr(alone)
+    assert found.diagnostics
