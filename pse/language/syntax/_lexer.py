@@ -113,6 +113,10 @@ class Scanned:
         Not empty if the text must not be parsed.
     lines : list of Line
         The lines that have tokens.
+    raw : dict
+        Lines by their text, as lark reads them: for the scan of a later text.
+    pieces : Pieces or None
+        Lines by all that they depend on, likewise.
 
     See Also
     --------
