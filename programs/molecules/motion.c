@@ -44,7 +44,7 @@ static int stays(const double *from, const double *x, double farthest, int64_t i
         return 1;
     snprintf(text, sizeof text,
              "particle %lld flies from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g) in step %lld: "
-             "the time step is too long, or particles are on top of each other",
+             "the time step is too long, or particles are too close to each other",
              (long long)id, from[0], from[1], from[2], x[0], x[1], x[2], (long long)step);
     return 0;
 }

@@ -8,15 +8,19 @@
 #include <coven.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_MEMORY = 1, TOO_CLOSE = 2 };
+enum { NO_MEMORY = 1, TOO_CLOSE = 2, ON_TOP = 3 };
+
+static _Thread_local char text[200];
 
 const char *coven_error(int code)
 {
-    return code == NO_MEMORY ? "there is no memory for positions"
-                             : "particles are packed too closely: there is no room for their pairs";
+    return code == NO_MEMORY   ? "there is no memory for positions"
+           : code == TOO_CLOSE ? "particles are packed too closely: there is no room for their pairs"
+                               : text;
 }
 
 /* Cells that are not smaller than the reach, over our domain and what is seen around it. */
@@ -168,6 +172,18 @@ static inline void add_forces(potential *lj, const double *all, double *f, int64
     lj->virial += weight * virial;
 }
 
+/* Whether all forces are numbers; if they are not, say where. */
+static int are_finite(const double *x, const double *f, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++, x += 3, f += 3)
+        if (!isfinite(f[0] + f[1] + f[2])) {
+            snprintf(text, sizeof text, "particles are on top of each other at (%.4g, %.4g, %.4g)", x[0],
+                     x[1], x[2]);
+            return 0;
+        }
+    return 1;
+}
+
 /* Forces on our particles, and our share of the potential energy and of the virial (the sum of r · f). */
 //@ coven module forces(in f64 x[n, 3], in f64 images[m, 3], in i64 first[q], in i32 list[p],
 //@     in f64 cutoff, in bool shifted, out f64 f[n, 3], out f64 energy, out f64 virial)
@@ -185,8 +201,10 @@ int forces(const double *x, const double *images, const int64_t *first, const in
         add_forces(&lj, all, sums, i, own, others, 1.0);
         add_forces(&lj, all, sums, i, others, list + first[2 * i + 2], 0.5);
     }
-    if (code == 0)
+    if (code == 0) {
         memcpy(f, sums, (size_t)(3 * n) * sizeof *f);
+        code = are_finite(x, f, n) ? 0 : ON_TOP;
+    }
     *energy = lj.energy;
     *virial = lj.virial;
     free(all);
