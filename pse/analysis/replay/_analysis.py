@@ -494,7 +494,6 @@ class _Analysis:
         names = [path.name for path in self._tree.paths]
         self._tests = point_to_point.is_test(names)
         self._waiters = point_to_point.waits_for_receiver(names)
-        self._wait_alls = np.array([name in ("MPI_Waitall", "MPI_Waitall_c") for name in names], bool)
         for place, out, back in zip(self._places, self._send_borders, self._receive_borders, strict=True):
             late = self._search_late_senders(place, self._receives.part(*back))
             self._search_late_receivers(place, self._sends.part(*out), late)
@@ -520,7 +519,7 @@ class _Analysis:
         """Search late receivers among the sends of a rank; calls in `late` waited for senders."""
         waits = point_to_point.late_receiver(ends["partner"], ends["enter"], ends["leave"])
         waits[np.isnan(waits) | ~self._waiters[ends["path"]] | (ends["call"] == NONE)] = 0
-        waits[self._wait_alls[ends["path"]] & np.isin(ends["call"], late)] = 0
+        waits[np.isin(ends["call"], late)] = 0
         waits = point_to_point.longest_of_calls(ends["call"], waits)
         self._add_waits("mpi_latereceiver", place, _completing(ends), waits, self._far(ends))
         self._keep("mpi_latereceiver", place, _completing(ends), waits, (ends["receiver"], ends["partner"]))

@@ -131,7 +131,10 @@ _KINDS = "name the directory of a trace, the anchor file of an OTF2 archive (.ot
 def _opened(path: Path) -> Trace:
     """Open a trace where a cube, too, or an archive could have been meant."""
     if not path.exists():
-        help = "record a trace with: pse run PROGRAM -p P --trace DIR, or pse tools run --tools trace …"
+        help = (
+            "record a trace with: pse run PROGRAM -p P --trace DIR, "
+            "or PSE_TRACE_DIRECTORY=DIR pse tools run --tools trace …"
+        )
         raise TraceError(f"there is no trace, archive or cube {path}", help=help)
     return open_trace(path)
 
