@@ -185,7 +185,7 @@ class Severities:
         for message in self.program.messages:
             by_call[message.sent].append(message.post.enter.time)
         for call, posts in by_call.items():
-            is_late = call.name in SENDS and not (call.name == "MPI_Waitall" and call in self.waited)
+            is_late = call.name in SENDS and call not in self.waited
             waits = [post - call.enter.time for post in posts if is_late and call.leave.time > post]
             self.add("mpi_latereceiver", call, max(waits, default=0))
 

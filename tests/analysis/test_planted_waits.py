@@ -65,6 +65,7 @@ def draw_step(draw, planted):
         planted.waitsome(on, several, target, waits, draw(st.lists(st.integers(1, 3), max_size=5)))
     elif kind == 7:
         planted.persistent(on, source, target, draw(WAITS), draw(st.booleans()))
+        planted.exchanged(on, source, target, draw(WAITS))
     elif kind == 8:
         planted.partitioned(on, source, target, waits, draw(st.permutations(range(len(waits)))))
     else:

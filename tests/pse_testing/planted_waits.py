@@ -21,7 +21,7 @@ ROUTINES = (
     *("MPI_Testall", "MPI_Probe", "MPI_Barrier", "MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast", "MPI_Scatter"),
     *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "MPI_Neighbor_alltoall"),
     *("MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoallw", "solve", "exchange", "halo", "Thread.join"),
-    *("MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Waitsome", "MPI_Waitany"),
+    *("MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Waitsome", "MPI_Waitany", "MPI_Isendrecv"),
 )
 MODES = {"MPI_Ssend": SendMode.SYNCHRONOUS, "MPI_Bsend": SendMode.BUFFERED}
 
@@ -293,6 +293,18 @@ class PlantedWaits:
             self.expect("mpi_latesender", target, "MPI_Waitany", wait, [source])
         self.call(source, "MPI_Waitany", send + 2, end, done)
         self.call(target, "MPI_Waitany", post + 4, end, self.receive(end - 1, source, on, 250, posted))
+
+    def exchanged(self, on: int, late: int, early: int, wait: int) -> None:
+        """Messages there and back by one request of each rank: whoever is early waits once."""
+        begin = self.together(late, early)
+        end = begin + 14 + wait
+        self.expect("mpi_latesender", early, "MPI_Wait", wait, [late])
+        for rank, other, at in ((early, late, begin), (late, early, begin + 4 + wait)):
+            request = self.request(rank)
+            sent = self.send(rank, at + 1, other, on, 260, request)
+            self.call(rank, "MPI_Isendrecv", at, at + 4, sent, self.post(at + 2, other, on, 260, request))
+            done = {"type": E.MPI_SEND_COMPLETE, "time": end - 2, "c": pair(on + 1, request)}
+            self.call(rank, "MPI_Wait", at + 4, end, done, self.receive(end - 1, other, on, 260, request))
 
     def partitioned(self, on: int, source: int, target: int, waits: list[int], started: list[int]) -> None:
         """Channels of one kind, made ready in turn by the sender, started in any order by the receiver."""

@@ -336,7 +336,7 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
 
 def test_a_run_is_recorded_as_an_animation_and_as_pictures(tmp_path):
     directory = work(tmp_path / "work")
-    command = [beside_python("pse"), "run", "controlled.coven", "-p", "2", "-D", "rounds=2000"]
+    command = [beside_python("pse"), "run", "controlled.coven", "-p", "2", "-D", "rounds=5000"]
     outputs = ["--watch", "u=u.gif", "--watch", "most=most/", "--watch", "start=start.npz"]
     job = Job([*command, *outputs], directory=directory)
     ended(job)
