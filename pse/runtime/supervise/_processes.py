@@ -34,6 +34,7 @@ _KILL_PATIENCE = 1.0
 _UCRED = struct.Struct("3i")
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_PIDFD_GETFD = 438  # the system call's number
 
 
 @dataclass(frozen=True)
@@ -231,12 +232,50 @@ def open_job_stderr() -> int:
 
 
 def open_job_stream(stream: int) -> int:
-    """Open mpiexec's own standard output (1) or error (2); this process's where it isn't on this machine."""
-    mpiexec = mpiexec_above(os.getppid())
+    """Open mpiexec's own standard output (1) or error (2); this process's where it can't be had."""
+    mpiexec = hold_mpiexec()
     if mpiexec is not None:
-        with contextlib.suppress(OSError):
-            return os.open(f"/proc/{mpiexec}/fd/{stream}", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
+        try:
+            return _open_stream_of(*mpiexec, stream)
+        except OSError:
+            pass  # What this process writes goes through pipes to mpiexec.
+        finally:
+            os.close(mpiexec[1])
     return os.dup(stream)
+
+
+def _open_stream_of(pid: int, pidfd: int, stream: int) -> int:
+    with contextlib.suppress(OSError):  # A socket can't be opened anew, nor a file that is another user's.
+        if not _writes_at_an_offset(pid, stream):
+            return os.open(f"/proc/{pid}/fd/{stream}", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
+    return _duplicate_of(pidfd, stream)
+
+
+def _writes_at_an_offset(pid: int, stream: int) -> bool:
+    """Say whether a process's stream is a file that it does not append to, as a shell's ``>`` makes it.
+
+    Where such a file is opened anew, the process goes on to write at its own offset, over what was appended.
+    """
+    if not stat.S_ISREG(os.stat(f"/proc/{pid}/fd/{stream}").st_mode):
+        return False
+    with open(f"/proc/{pid}/fdinfo/{stream}", encoding="ascii") as file:
+        flags = next(line for line in file if line.startswith("flags:"))
+    return not int(flags.split()[1], 8) & os.O_APPEND
+
+
+def _duplicate_of(pidfd: int, descriptor: int) -> int:
+    """Duplicate a descriptor of another process, as `os.dup` does with one of this process.
+
+    Raises
+    ------
+    OSError
+        If the kernel is older than 5.6, or lets only ancestors do so (kernel.yama.ptrace_scope).
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    found: int = library.syscall(_PIDFD_GETFD, pidfd, descriptor, 0)
+    if found < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return found
 
 
 def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:

@@ -250,6 +250,23 @@ def test_the_node_monitor_names_a_killed_rank_under_a_bare_mpiexec(seed):
     assert named_once(job, killed), job.err
 
 
+NO_PIDFD_GETFD = """import pse.runtime.supervise._processes as processes
+processes._PIDFD_GETFD = -1  # As where the kernel is older, or lets only ancestors do so.
+"""
+
+
+@pytest.mark.parametrize("sitecustomize", ["", *nightly(NO_PIDFD_GETFD)])
+def test_a_killed_rank_is_named_in_a_file_that_gets_both_streams(sitecustomize, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(sitecustomize)
+    log = tmp_path / "log"
+    redirected = ["sh", "-c", 'exec "$@" >"$0" 2>&1', str(log)]
+    job = Job([*redirected, *bare("-D", "how=10")], {"PYTHONPATH": str(tmp_path)})
+    assert job.wait() != 0
+    job.wait_until_gone()
+    job.err = log.read_text()
+    assert named_once(job, FAULTS[10]), job.err
+
+
 @pytest.mark.parametrize("start", [launched, bare])
 @pytest.mark.parametrize("module", ["mpi4py.MPI", "pse.runtime.status._report"])
 def test_a_rank_that_cannot_load_pse_before_or_after_mpi_has_started_ends_the_job(start, module, tmp_path):
