@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import IO
 
 
-def try_lock(file: int | IO[bytes]) -> bool:
-    """Lock an open file until it is closed, unless somebody else has; OSError: there are no locks here."""
+def try_lock(file: int | IO[bytes], *, shared: bool = False) -> bool:
+    """Lock an open file until it is closed, unless somebody else has; OSError: there are no locks here.
+
+    Those who want it `shared` don't keep each other away.
+    """
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -108,10 +108,7 @@ class Directory:
         if Backoff().sleep_until(lambda: try_lock(descriptor), patience):
             return descriptor
         os.close(descriptor)
-        raise UsageError(
-            f"{self.path}: another run is writing its checkpoints there",
-            help="wait until it has ended, or name another directory",
-        )
+        raise _in_use(self.path)
 
     def write(self, serial: int, rank: int, values: Iterable[Saved]) -> FileNote:
         """Write one rank's file of a checkpoint; it counts once a manifest names it.
@@ -218,6 +215,36 @@ class Directory:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def await_writer(path: str) -> None:
+    """Wait until no run writes to a directory of checkpoints: what is read there stays as it is then.
+
+    Ranks outlive a launcher that was killed, for a second under Open MPI, and may write another checkpoint
+    meanwhile, for which the files of the last one go.
+
+    Raises
+    ------
+    UsageError
+        If a run still does after `LOCK_PATIENCE`.
+    """
+    try:
+        descriptor = os.open(os.path.join(path, LOCK), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # No run has ever written there.
+        return
+    try:
+        # Shared: all ranks of a resumed run may look at once.
+        if not Backoff().sleep_until(lambda: try_lock(descriptor, shared=True), LOCK_PATIENCE):
+            raise _in_use(path)
+    finally:
+        os.close(descriptor)
+
+
+def _in_use(path: str) -> UsageError:
+    return UsageError(
+        f"{path}: another run is writing its checkpoints there",
+        help="wait until it has ended, or name another directory",
+    )
 
 
 class _Summed(io.RawIOBase):

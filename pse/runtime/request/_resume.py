@@ -16,7 +16,7 @@ from pse.language import bind_parameters
 from pse.language.check import PROCS, Assign, For, ResolvedProgram, Tag, While
 from pse.language.types import Value, evaluate, is_dynamic, names_in
 from pse.program import Liveness, Placement, analyse_run_liveness, entry_names
-from pse.runtime.checkpoint._files import Directory
+from pse.runtime.checkpoint._files import Directory, await_writer
 from pse.runtime.checkpoint._manifest import (
     MANIFEST,
     CheckpointRefused,
@@ -44,9 +44,10 @@ def continued(request: Request) -> tuple[Request, Manifest]:
     CheckpointRefused
         If there is no checkpoint that can be read.
     UsageError
-        If the run is complete, or the request contradicts it.
+        If the run is complete, or still writes there, or the request contradicts it.
     """
     assert request.checkpoint is not None
+    await_writer(request.checkpoint)
     kept = read_manifest(request.checkpoint)
     if kept.finished:
         raise UsageError(

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as arrays
 
+from pse._locks import try_lock
 from pse.errors import RunError, UsageError
+from pse.runtime.checkpoint import _files
 from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import (
     FORMAT,
@@ -24,6 +26,8 @@ from pse.runtime.checkpoint._manifest import (
     verify,
 )
 from pse.runtime.checkpoint._reader import Reader, read_manifest
+from pse.runtime.request import Request
+from pse.runtime.request._resume import continued
 
 TYPES = ("i4", "i8", "f4", "f8", "c8", "c16", "u1", "u2", "?")
 NAMES = st.from_regex(r"(%count|[a-z]+(#\d+\.[a-z]+)?)\d{0,3}", fullmatch=True)
@@ -221,6 +225,7 @@ def test_one_checkpoint_replaces_the_one_before_and_what_was_left_half_written(t
 FULL = """
 import resource, sys
 import numpy as np
+from pse.runtime.checkpoint import _files
 from pse.runtime.checkpoint._files import Directory
 from pse.runtime.checkpoint._manifest import Saved
 place = Directory(sys.argv[1])
@@ -258,6 +263,29 @@ def test_one_run_at_a_time_writes_to_a_directory(tmp_path):
         Directory(str(tmp_path)).lock(patience=0.0)
     os.close(first)
     os.close(Directory(str(tmp_path)).lock())
+
+
+def test_what_ranks_of_a_killed_run_still_write_is_awaited_before_it_is_resumed(tmp_path, monkeypatch):
+    saved(tmp_path, [[]])
+    assert read_manifest(str(tmp_path)).serial == 1
+    writer = Directory(str(tmp_path))
+    taken = writer.lock()
+
+    class OneMoreCheckpoint:
+        """A wait in which the other run writes once more, and is dead then."""
+
+        def sleep_until(self, done, patience):
+            assert not done()
+            commit(writer, replace(read_manifest(str(tmp_path)), serial=2))
+            os.close(taken)
+            return done()
+
+    monkeypatch.setattr(_files, "Backoff", OneMoreCheckpoint)
+    _, manifest = continued(Request("", {}, checkpoint=str(tmp_path), resume=True))
+    assert manifest.serial == 2
+    other = os.open(tmp_path / "lock", os.O_RDWR)
+    assert try_lock(other)  # Nobody keeps it.
+    os.close(other)
 
 
 def test_what_can_be_no_directory_is_named(tmp_path):
