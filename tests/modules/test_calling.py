@@ -128,6 +128,11 @@ def test_inputs_that_do_not_fit_are_refused(inputs, message):
     assert message in wrong("f(in f64 x[n], in f64 y[n])", lambda x, y: None, *inputs).message
 
 
+def test_an_array_that_is_too_short_for_its_directive_is_refused():
+    error = wrong("f(in f64 u[m + 2])", lambda u: None, np.zeros(1))
+    assert "`in f64 u[m + 2]`: an axis is too short for `m + 2`, got an array [1]" in error.message
+
+
 @given(hnp.array_shapes(min_dims=2, max_dims=2, max_side=9), st.integers(0, 4))
 def test_dimensions_are_solved_from_shapes(shape, border):
     loaded = module(

@@ -38,6 +38,7 @@ MODULES = {
         make(in i64 n, out f64 x[n])
         make2(in i64 n, in i64 m, out f64 x[n, m])
         double(in i64 n, out f64 x[2 * n])
+        halves(in f64 x[2 * n], out f64 y[n])
         use(in f64 x[n])
         use2(in f64 x[n, m])
         square(in f64 x[n, n])

@@ -130,7 +130,8 @@ static bool bind(pse_engine *s, pse_context *context, const pse_call *call, void
             break;
         case PSE_ARGUMENT_DIMENSION:
         case PSE_ARGUMENT_COUNT:
-            if (!pse_engine_evaluate_integer(context, s, argument->expression, &scalars[i].i64))
+            if (!pse_engine_evaluate_integer(context, s, argument->expression, &scalars[i].i64) ||
+                !pse_engine_extent_has_value(s, scalars[i].i64))
                 return false;
             break;
         default:

@@ -30,7 +30,7 @@ from pse.language.types._expressions import (
     render_expression,
 )
 from pse.language.types._records import difference, record_of
-from pse.language.types._shape_unification import Matcher
+from pse.language.types._shape_unification import Matcher, needs
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     Direction,
@@ -320,6 +320,9 @@ class CallCheck(CallContext):
             if parameter.single:
                 self._several(parameter, actual, display, type, span)
                 return
+            if extents.dimensions_in(expected):
+                self._impossible(expected, actual, axis, display, type, span)
+                return
             if self.show_extent(actual) == self.show_extent(expected):
                 self._cut_otherwise(pattern, extents.pieces_in(expected)[0].distribution, display, type, span)
                 return
@@ -338,6 +341,16 @@ class CallCheck(CallContext):
         message = f"{self.named(parameter)} is one record, but `{display}` has {self.show_extent(actual)}"
         element = type.element.label if type.element is not None else "T"
         help = f"for one of them, let a module pick it:  (in {element} all[n], in i64 k, out {element} one)"
+        self.fail("E0311", message, span, label=self.context.show(type), help=help)
+
+    def _impossible(
+        self, pattern: Extent, actual: Extent, axis: int, display: str, type: Type, span: Span
+    ) -> None:
+        """Report an extent that no value of the directive's dimension gives."""
+        where = f"axis {axis} of `{display}` is {self.show_extent(actual)}"
+        message = f"shape mismatch: {where}, but {needs(self.node.callee.text, pattern)}"
+        fitting = ", ".join(map(self.show_extent, extents.fitting(pattern, actual)))
+        help = f"declare or make `{display}` with an extent that fits:  {fitting}, …"
         self.fail("E0311", message, span, label=self.context.show(type), help=help)
 
     def _cut_otherwise(

@@ -6,18 +6,67 @@ dimension is solved for it, and waits while it has several.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterable, Mapping
 
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._expressions import Expression
+from pse.language.types._evaluation import evaluate
+from pse.language.types._expressions import Expression, Value, names_in, render_expression
 from pse.language.types._symbolic_extents import Dimension, Extent, Piece
 from pse.language.types._types import Distribution
 from pse.records import dataclass
 
 Mismatch = Callable[[Extent], None]
-"""Called with the extent that was expected."""
+"""Called with the extent that was expected: with a dimension in it where none from 0 gives the actual one."""
 Blocks = Callable[[Distribution, int], Extent | None]
 """Gives into how many blocks a distribution cuts the axis of an index."""
+
+
+def needs(module: str, expected: Extent) -> str:
+    """Say what a module asks of an extent: a number, or a pattern that no dimension makes equal to it."""
+    written = render_expression(extents.to_expression(expected))
+    names = extents.dimensions_in(expected)
+    return f"`{module}` needs " + (
+        f"`{written}` with an integer `{min(names)}` from 0 on" if names else written
+    )
+
+
+def solve_dimensions(
+    axes: Iterable[tuple[Expression, Expression, Callable[[Extent, Extent], None]]],
+    given: Mapping[str, Expression],
+    environment: Mapping[str, Value],
+) -> dict[str, Expression]:
+    """Work out the dimensions of a call whose arrays have these extents.
+
+    Parameters
+    ----------
+    axes : iterable of tuple
+        For each axis: the extent of the signature, the actual one, and what to call, with the actual and the
+        expected one, if they differ.
+    given : mapping of str to Expression
+        Dimensions that are passed as scalars.
+    environment : mapping of str to Value
+        The values of names that actual extents may have in them, as far as they are known.
+
+    Returns
+    -------
+    dict of str to Expression
+        What could be worked out, also of `given`.
+    """
+
+    def extent(expression: Expression) -> Extent:
+        value = evaluate(expression, environment) if names_in(expression) <= environment.keys() else None
+        return (
+            extents.number(value) if isinstance(value, int) else extents.extent_of(expression, extents.atom)
+        )
+
+    matcher = Matcher(lambda distribution, index: None)
+    matcher.known |= {name: extent(value) for name, value in given.items()}
+    for pattern, actual, mismatch in axes:
+        found = extent(actual)
+        matcher.expect(pattern, found, functools.partial(mismatch, found))
+    matcher.settle()
+    return {name: extents.to_expression(extent) for name, extent in matcher.known.items()}
 
 
 @dataclass
@@ -68,7 +117,10 @@ class Matcher:
         solution = extents.solve(pattern, expectation.actual)
         if solution is None:
             return False
-        self.known[solution[0]] = solution[1]
+        if extents.is_impossible(pattern, solution, expectation.actual):
+            expectation.mismatch(pattern)
+        else:
+            self.known[solution[0]] = solution[1]
         return True
 
     def unknown(self) -> set[str]:

@@ -129,6 +129,8 @@ def _product(left: Monomial, right: Monomial) -> Monomial:
 def divide(left: Extent, right: Extent) -> Extent:
     """Divide (floor); exact where every term of the left side has the right side's one term as a factor."""
     exact = _exact_quotient(left, right)
+    if exact is None and left.constant is not None and right.constant:
+        return number(left.constant // right.constant)
     return exact if exact is not None else atom(Opaque("/", (left, right)))
 
 
@@ -217,6 +219,24 @@ def solve(pattern: Extent, actual: Extent) -> tuple[str, Extent] | None:
     if factor == 0 or name in dimensions_in(rest):
         return None
     return name, divide(add(actual, scale(rest, -1)), number(factor))
+
+
+def is_impossible(pattern: Extent, solution: tuple[str, Extent], actual: Extent) -> bool:
+    """Say whether what `solve` gives is a number that no dimension can be: below 0, or with a remainder."""
+    value = solution[1].constant
+    return value is not None and (value < 0 or _with_dimension(pattern, value) != actual)
+
+
+def _with_dimension(pattern: Extent, value: int) -> Extent:
+    return rewrite(pattern, lambda base: number(value) if isinstance(base, Dimension) else None)
+
+
+def fitting(pattern: Extent, actual: Extent) -> list[Extent]:
+    """Give three extents next to an actual one that its pattern, with one unknown dimension, can have."""
+    _, solution = solve(pattern, actual) or ("", number(0))
+    below = solution.constant or 0
+    first = max(0, below + (_with_dimension(pattern, below) != actual))
+    return [_with_dimension(pattern, value) for value in range(first, first + 3)]
 
 
 def rewrite(extent: Extent, change: Callable[[Atom], Extent | None]) -> Extent:

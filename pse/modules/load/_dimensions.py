@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pse.errors import EvaluationError
-from pse.language.types import Binary, Expression, Name, Number, Parameter, evaluate, names_in
+from pse.language.types import (
+    Binary,
+    Expression,
+    Name,
+    Number,
+    Parameter,
+    evaluate,
+    names_in,
+    render_expression,
+)
 from pse.modules._errors import ModuleError
 from pse.modules.directives._interface import declared
 from pse.text import count_text
@@ -60,11 +69,17 @@ def _match(module: LoadedModule, parameter: Parameter, array: np.ndarray, values
         raise ModuleError(f"module `{module.name}` ({module.place}): {message}", help=help)
     for axis, length in zip(shape, array.shape, strict=True):
         wanted = extent(axis, values)
-        if wanted is None:
-            values.update(_solve(axis, length, values))
-        elif wanted != length:
-            message = f"`{declared(parameter)}`: an axis must be {wanted} long, got an array [{got}]"
+        solved = _solve(axis, length, values) if wanted is None else {}
+        values.update(solved)
+        wrong = help = ""
+        if wanted not in (None, length):
+            wrong = f"an axis must be {wanted} long"
             help = "extents of one name in the directive are equal: give arrays that fit each other"
+        elif any(value < 0 for value in solved.values()):
+            wrong = f"an axis is too short for `{render_expression(axis)}`"
+            help = "a dimension of a directive is at least 0: give a longer array"
+        if wrong:
+            message = f"`{declared(parameter)}`: {wrong}, got an array [{got}]"
             raise ModuleError(f"module `{module.name}` ({module.place}): {message}", help=help)
 
 

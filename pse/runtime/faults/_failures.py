@@ -71,7 +71,7 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     kind, *operands = sequencer.without_value()
     help = "an `if` before it can keep such values away"
     if kind == TermKind.EXTENT:
-        why = f"an array can't have the extent {operands[0]}"
+        why = f"an array can't have the extent {operands[0]}, nor can a dimension of the directive"
     elif kind == TermKind.JOIN:
         why = f"a string is longer than {MAX_TEXT:,} characters"
     elif found := operation(TermKind(kind)):
@@ -87,18 +87,18 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
 
 
 def misfit(sequencer: Sequencer, projection: Projection) -> RunError:
-    """Name an array that came by `shift`, or whose rows a module decided, and doesn't fit its call."""
+    """Name an array that came by `shift`, or whose shape changes during the run, and doesn't fit its call."""
     slot, piece, found, expected = sequencer.misfit()
     tag = next((name for (name, _), number in projection.slots.items() if number == slot), "")
     what = (
         f"`{tag}`" if piece < 0 else f"piece {piece}" if tag.startswith("%") else f"piece {piece} of `{tag}`"
     )
-    inputs = pending_site(sequencer, projection).inputs
+    site = pending_site(sequencer, projection)
     message = (
         f"{stopped_at(sequencer, projection)}: {what} is {_by(found)} here, but {_by(expected)} is expected"
     )
-    if projection.dynamic & {argument.tag for argument in inputs}:
-        asked = next((f" for the input `{a.parameter.name}`" for a in inputs if a.tag == tag), "")
+    if not site.parallel or projection.dynamic & {argument.tag for argument in site.inputs}:
+        asked = next((f" for the input `{a.parameter.name}`" for a in site.inputs if a.tag == tag), "")
         help = "extents of one name in the directive are equal: give arrays that fit each other"
         return RunError(message + asked, help=help)
     return RunError(

@@ -159,7 +159,7 @@ class ArgumentLowering:
             element = parameter.type.element or element_of(array)
             return Argument(ArgumentKind.SCALAR, element, value=argument.value)
         kind = ArgumentKind.CHANGE if is_changed else ArgumentKind.READ
-        due = self.shapes.needed(site, parameter, position) if self.shapes.takes_ragged(site) else None
+        due = self.shapes.needed(site, parameter, position) if self.shapes.is_checked_late(site) else None
         name = None if is_changed or not self.job.build.debug else parameter.name
         return _array(kind, tag, array, due)._replace(text=name)
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from pse.errors import ProgramError
 from pse.language.check import CallSite, Output
 from pse.language.types import (
-    Binary,
     Element,
     Expression,
+    Extent,
     Name,
     Number,
     Parameter,
     Type,
+    dimensions_in,
     evaluate,
+    fitting,
     is_dynamic,
     names_in,
+    needs,
+    solve_dimensions,
     substitute,
 )
 from pse.modules import messaging
@@ -33,12 +39,22 @@ from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._ragged_tags import extent_name, ragged_tags
 
 
+class _Array(NamedTuple):
+    """An array of a call: what it is, its tag, and the tag that holds it already, if any."""
+
+    parameter: Parameter
+    type: Type
+    tag: str
+    held: str | None
+
+
 class Shapes:
     """Pieces and shapes of a job's arrays, and what they are at a position."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self._pieces: dict[Type, Sequence[Piece]] = {}
+        self._dimensions: dict[tuple[int, tuple[tuple[Expression, ...], ...]], dict[str, Expression]] = {}
         self._sources: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[int]]] = {}
         self._targets: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[tuple[int, int]]]] = {}
         self._strips: dict[tuple[Type, frozenset[int]], tuple[list[list[Strip]], list[list[Strip]]]] = {}
@@ -191,29 +207,78 @@ class Shapes:
         values |= self.dimensions(site, position)
         return substitute(extent, lambda name: values.get(name.id, name))
 
-    def takes_ragged(self, site: CallSite) -> bool:
-        """Whether a call reads a tag that may hold a piece of another size."""
-        return any(argument.tag in self.ragged for argument in site.inputs if argument.tag)
+    def is_checked_late(self, site: CallSite) -> bool:
+        """Whether a call reads an array of which the shape shows only when it is called."""
+        tags = {argument.tag: self.type_of(site, argument.tag) for argument in site.inputs if argument.tag}
+        changing = (names_in(extent) for array in tags.values() for extent in array.shape or ())
+        return bool(tags.keys() & self.ragged) or not set().union(*changing) <= self.job.environment.keys()
+
+    def check_pieces(self, site: CallSite, position: Position) -> None:
+        """Work out the dimensions of a call in every partition, also those of other processors.
+
+        Raises
+        ------
+        ProgramError
+            If no dimension fits an extent.
+        """
+        types = [one.type for one in self._arrays(site) if position.is_apart(one.type)]
+        pieces = [self.pieces(array) for array in types if not self.is_dynamic(array)]
+        different = {
+            tuple(map(extents, row)): partition for partition, row in enumerate(zip(*pieces, strict=True))
+        }
+        for partition in different.values():
+            self.dimensions(site, position.at(partition))
 
     def dimensions(self, site: CallSite, position: Position) -> dict[str, Expression]:
-        """Give the dimension names of a call's signature, local ones where an axis is distributed."""
-        found: dict[str, Expression] = {}
-        for parameter, array, tag in self._arrays(site):
-            for pattern, extent in zip(
-                parameter.type.shape or (), self.local(array, position, tag), strict=False
-            ):
-                for name in names_in(pattern) if not is_dynamic(extent) else ():
-                    solution = solve(pattern, name, extent)
-                    if solution is not None:
-                        found.setdefault(name, solution)
-        for name, tree in site.dimensions.items():
-            found.setdefault(name, tree)
-        return found
+        """Give the dimension names of a call's signature, local ones where an axis is distributed.
 
-    def _arrays(self, site: CallSite) -> list[tuple[Parameter, Type, str | None]]:
-        inputs = [(a.parameter, self.type_of(site, a.tag), a.tag) for a in site.inputs if a.tag]
-        outputs = [(o.parameter, o.type, None) for o in site.outputs]
-        return [entry for entry in [*inputs, *outputs] if not entry[1].scalar]
+        Raises
+        ------
+        ProgramError
+            If no dimension fits an extent, as far as extents are known before the run.
+        """
+        arrays = self._arrays(site)
+        shapes = tuple(self.local(one.type, position, one.held) for one in arrays)
+        key = (site.id, shapes)
+        if key not in self._dimensions:
+            self._dimensions[key] = self._solved(site, arrays, shapes, position)
+        return self._dimensions[key]
+
+    def _solved(
+        self,
+        site: CallSite,
+        arrays: Sequence[_Array],
+        shapes: Sequence[Sequence[Expression]],
+        position: Position,
+    ) -> dict[str, Expression]:
+        given = {a.parameter.name: a.value for a in site.inputs if a.parameter.type.scalar}
+        axes = [
+            (pattern, extent, functools.partial(self._refuse, site, one, axis, position))
+            for one, shape in zip(arrays, shapes, strict=True)
+            for axis, (pattern, extent) in enumerate(zip(one.parameter.type.shape or (), shape, strict=False))
+            if not is_dynamic(extent)
+        ]
+        return dict(site.dimensions) | solve_dimensions(axes, given, self.job.environment)
+
+    def _refuse(
+        self, site: CallSite, array: _Array, axis: int, position: Position, actual: Extent, expected: Extent
+    ) -> None:
+        """Refuse an extent that differs, as far as it is known; others are compared when the call is due."""
+        if actual.constant is None or (expected.constant is None and not dimensions_in(expected)):
+            return
+        is_piece = position.is_apart(array.type) and axis in array.type.distribution.axes
+        where = f" in partition {position.partition or 0}" if is_piece else ""
+        name = self.job.program.tags[array.tag].display
+        raise ProgramError(
+            f"{site.span}: axis {axis} of `{name}` is {actual.constant}{where}, "
+            f"but {needs(site.label, expected)}",
+            help=f"choose other values, by -p and -D, or another shape{_fitting(expected, actual)}",
+        )
+
+    def _arrays(self, site: CallSite) -> list[_Array]:
+        inputs = [_Array(a.parameter, self.type_of(site, a.tag), a.tag, a.tag) for a in site.inputs if a.tag]
+        outputs = [_Array(o.parameter, o.type, o.tag, None) for o in site.outputs]
+        return [entry for entry in [*inputs, *outputs] if not entry.type.scalar]
 
     def _integer(self, tree: Expression) -> int:
         value = evaluate(tree, self.job.environment)
@@ -227,23 +292,7 @@ def element_of(array: Type) -> Element:
     return array.element
 
 
-def solve(pattern: Expression, name: str, extent: Expression) -> Expression | None:
-    """Solve ``pattern == extent`` for `name`, where the pattern is ``name``, ``name + c``, ``c * name``.
-
-    Examples
-    --------
-    >>> from pse.language.types._expressions import render_expression
-    >>> render_expression(solve(Binary("+", Name("nx"), Number(2)), "nx", Name("N")))
-    'N - 2'
-    """
-    if isinstance(pattern, Name):
-        return extent if pattern.id == name else None
-    if not isinstance(pattern, Binary):
-        return None
-    inner, other = pattern.left, pattern.right
-    if name not in names_in(inner) and pattern.operator in ("+", "*"):
-        inner, other = other, inner
-    inverse = {"+": "-", "-": "+", "*": "/"}.get(pattern.operator)
-    if inverse is None or name in names_in(other) or name not in names_in(inner):
-        return None
-    return solve(inner, name, Binary(inverse, extent, other))
+def _fitting(expected: Extent, actual: Extent) -> str:
+    """List extents that fit, where there are several."""
+    listed = ", ".join(f"{one.constant}" for one in fitting(expected, actual))
+    return f": extents that fit are {listed}, …" if dimensions_in(expected) else ""
