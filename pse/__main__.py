@@ -7,15 +7,19 @@ Nothing heavy is imported before the node's monitor has been started.
 """
 
 import _signal  # type: ignore[import-not-found]  # As in `pse._entry`: a Ctrl-C while modules load is no traceback.
+import sys
 
 _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # There is nothing to tidy up yet.
+if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]
+    sys.path.append("")  # Files where the user works hide no other module, whatever their names are.
 
 import contextlib
 import importlib.util
 import io
 import os
 import signal
-import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from pse import _loading
@@ -36,9 +40,6 @@ _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 def main() -> None:
     """Be a rank, or the command that is named."""
-    if not sys.flags.safe_path:
-        del sys.path[0]
-    sys.path.append("")  # Files where the user works hide no other module, whatever their names are.
     _loading.begin()
     open_closed_streams()
     with ending_the_job():

@@ -384,7 +384,8 @@ def half(a):
 @pytest.mark.parametrize("start", ["pse run", "pse run --serial", "mpiexec -n 1 python -m pse"])
 def test_files_named_like_modules_of_python_hide_none(tmp_path, start):
     (tmp_path / "numbers.py").write_text(NUMBERS)
-    (tmp_path / "random.py").write_text("raise RuntimeError('this is not the random of Python')")
+    for name in ("random", "select", "signal"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('this is not the module of Python')")
     (tmp_path / "helper.py").write_text("def of(x):\n    return x\n")
     (tmp_path / "p.coven").write_text(
         'coven 1\nimport "numbers.py" { half }\nprogram p { thread_A half(7) -> b thread_A print(b) }\n'
