@@ -44,6 +44,11 @@ def fill(x):
 #@ coven module look(in f64 x[n], out f64 size)
 def look(x):
     return float(abs(x).max())
+
+
+#@ coven module burn(in i64 k, out f64 y)
+def burn(k):
+    return float(k)
 '''
 
 PIPELINE = """\
@@ -65,7 +70,10 @@ Call = tuple[int, float, float]
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Callable[..., Path]:
-    """Write a program, and a trace in which each rank makes some calls one after the other."""
+    """Write a program, and a trace in which each rank makes some calls one after the other.
+
+    Each call is ready to run without a core for `preempted` seconds.
+    """
 
     def write(
         text: str,
@@ -77,6 +85,7 @@ def recorded(tmp_path: Path) -> Callable[..., Path]:
         phases: tuple[Phase, ...] = (Phase.READY, Phase.DONE),
         partitions: int | None = None,
         parameters: dict[str, int] | None = None,
+        preempted: float = 0.0,
     ) -> Path:
         (tmp_path / "stages.py").write_text(STAGES)
         path = tmp_path / "program.coven"
@@ -123,7 +132,7 @@ def recorded(tmp_path: Path) -> Callable[..., Path]:
                     else (NONE,)
                 )
             ]
-            _write_rank(directory, rank, mine, cores, share, phases)
+            _write_rank(directory, rank, mine, cores, share, phases, preempted)
         return directory
 
     return write
@@ -141,6 +150,7 @@ def _write_rank(
     cores: int,
     share: float,
     phases: tuple[Phase, ...],
+    preempted: float,
 ) -> None:
     now = BEGIN
     with trace.Recorder(directory, rank) as recorder:
@@ -152,8 +162,11 @@ def _write_rank(
         if Phase.READY in phases:
             recorder.record_at(now, EventType.PHASE, a=Phase.READY)
         for (site, cpu, rest), partition in calls:
-            enter, now = now, now + round((cpu / share + rest) * SECOND)
+            enter, now = now, now + round((cpu / share + rest + preempted) * SECOND)
             recorder.record_at(enter, EventType.MODULE_ENTER, site=site, tph=1, a=partition)
+            if preempted:
+                delay = round(preempted * SECOND)
+                recorder.record_at(now, EventType.MODULE_PREEMPTED, site=site, tph=1, a=delay, b=enter)
             recorder.record_at(
                 now,
                 EventType.MODULE_LEAVE,

@@ -7,6 +7,9 @@ import pytest
 
 from pse.advise import Advice, advise, parse_whatif
 from pse.advise.model._program_subject import Subject, checked
+from pse.advise.rewrite._edits import edits
+from pse.advise.rewrite._explanation import explain_partitions
+from pse.advise.rewrite._rewriting import Change
 from pse.advise.search._partitioning import partition_changes
 from tests.advise.conftest import PIPELINE
 
@@ -15,12 +18,13 @@ EXACT = 2e-3
 
 PARALLEL = """\
 coven 1
-import "stages.py" { fill, change, look }
+import "stages.py" { fill, change, look, burn }
 param i64 n = 6
 partition P = procs
 program spread {
   var f64[64] @ block(0) u
   var f64 size = 0.0
+  var f64 most = 0.0
   PARALLEL over P { fill() -> u }
   for k in 0 .. n {
     PARALLEL over P {
@@ -121,6 +125,16 @@ def test_long_loops_are_simulated_in_part(recorded: Record) -> None:
     assert advice.prediction.seconds == near(0.002 * units)
 
 
+@pytest.mark.parametrize(("processors", "preempted"), [(2, 0.1), (4, 0.3)])
+def test_cores_that_other_users_took_are_left_to_nobody(
+    recorded: Record, processors: int, preempted: float
+) -> None:
+    calls = [(0, 0.1, 0.0), *[(1, 0.1, 0.0), (2, 0.1, 0.0)] * 6]
+    advice = advise(recorded(PARALLEL, calls, processors=processors, cores=2, preempted=preempted))
+    assert advice.simulated == near(advice.measured)
+    assert not advice.proposal
+
+
 @pytest.mark.parametrize(("cores", "factor"), [(1, 1.0), (4, 0.5)])
 def test_twice_as_many_processors_halve_the_work_of_each(recorded: Record, cores: int, factor: float) -> None:
     calls = [(0, 0.1, 0.0), *[(1, 0.2, 0.0), (2, 0.1, 0.0)] * 6]
@@ -211,6 +225,7 @@ def test_modules_that_keep_data_between_calls_stay_together(recorded: Record, tm
         ("P = procs", "P = procs + 1", []),
         ("f64[64]", "f64[64 * P]", []),  # The array's size depends on it.
         ("0 .. n {", "0 .. P {", []),
+        ("change(u)\n", "change(u)\n      burn(k) -> y reduce most(max)\n", []),  # No array is cut.
     ],
 )
 def test_partitions_are_cut_finer_only_where_nothing_else_hangs_on_them(
@@ -220,3 +235,15 @@ def test_partitions_are_cut_finer_only_where_nothing_else_hangs_on_them(
     path = str(tmp_path / "program.coven")
     subject = Subject(path, *checked(PARALLEL.replace(old, new), path))
     assert [change["P"] for change in partition_changes(subject)] == counts
+
+
+def test_finer_partitions_are_explained_with_what_they_take_for_granted(
+    recorded: Record, tmp_path: Path
+) -> None:
+    recorded(PARALLEL, [(0, 0.1, 0.0)])
+    path = str(tmp_path / "program.coven")
+    subject, change = Subject(path, *checked(PARALLEL, path)), Change(partitions={"P": "4 * procs"})
+    assert [(edit.before, edit.after) for edit in edits(subject, change)] == [("procs", "4 * procs")]
+    [reason] = explain_partitions(subject, change.partitions)
+    assert reason.startswith("P = 4 * procs, not procs: ")
+    assert "only if a call takes time in proportion to the size of its piece" in reason

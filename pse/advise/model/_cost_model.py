@@ -183,19 +183,23 @@ class MeasuredCosts:
         rest = np.zeros_like(cpu)
         for rank in np.unique(self.calls["rank"]):
             mine = self.calls["rank"] == rank
-            rest[mine] = self._left_alone(int(rank), mine, walls[mine], cpu[mine])
+            cpu[mine], rest[mine] = self._split_of(int(rank), mine, walls[mine], cpu[mine])
         return cpu, rest
 
-    def _left_alone(self, rank: int, mine: NDArray[np.bool_], walls: Floats, cpu: Floats) -> Floats:
-        """Seconds in which each of a rank's calls left the CPU to others.
+    def _split_of(
+        self, rank: int, mine: NDArray[np.bool_], walls: Floats, cpu: Floats
+    ) -> tuple[Floats, Floats]:
+        """Split the times of a rank's calls.
 
-        On one core that is what neither it nor the others there used.  With more cores, a call that the CPU
-        was there for, and that did not use it, did something else.
+        A call that was ready to run without a core left nothing to others: what other users of the machine
+        took of its cores then is CPU time that the run needs on them.
         """
         amount, others = self._cores_of(rank).amount, self._used_beside(rank, mine)
-        if amount <= 1:
-            return np.maximum(walls - (cpu + others) / amount, 0.0)
-        return np.clip(amount * walls - cpu - others, 0.0, walls - cpu)
+        left = _left_alone(amount, others, walls, cpu)
+        rest = np.minimum(left, np.maximum(walls - cpu - self.calls["preempted"][mine] / 1e9, 0.0))
+        taken = np.minimum(left - rest, np.maximum(walls - (cpu + others) / amount, 0.0))
+        share = amount * np.maximum(cpu, 1e-9) / np.maximum(cpu + others, 1e-9)
+        return cpu + taken * np.minimum(share, 1.0), rest
 
     def _used_beside(self, rank: int, mine: NDArray[np.bool_]) -> Floats:
         """CPU seconds that others on the same cores used while each of a rank's calls ran."""
@@ -301,6 +305,17 @@ def _counters(trace: Trace, rank: int) -> dict[str, list[float]]:
         name = names.get((TextKind.COUNTER, int(event["a"])), "")
         found.setdefault(name, []).append(float(value_of(int(event["b"]), int(event["flags"]))))
     return found
+
+
+def _left_alone(amount: float, others: Floats, walls: Floats, cpu: Floats) -> Floats:
+    """Seconds in which calls left the CPU to others, which used some on the same cores meanwhile.
+
+    On one core that is what neither it nor the others there used.  With more cores, a call that the CPU
+    was there for, and that did not use it, did something else.
+    """
+    if amount <= 1:
+        return np.maximum(walls - (cpu + others) / amount, 0.0)
+    return np.clip(amount * walls - cpu - others, 0.0, walls - cpu)
 
 
 def _used(theirs: NDArray[np.void], mine: NDArray[np.void]) -> Floats:

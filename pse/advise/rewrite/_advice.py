@@ -17,10 +17,11 @@ from pse.advise.model._movable_groups import movable_groups
 from pse.advise.model._program_subject import Subject, read_subject
 from pse.advise.rewrite import _explanation as why
 from pse.advise.rewrite._edits import Edit, edits
-from pse.advise.rewrite._proposal import propose
+from pse.advise.rewrite._proposal import Proposal, propose
 from pse.advise.rewrite._rewriting import diff, rewrite, write
 from pse.advise.search._model import Model
 from pse.advise.search._prediction import Prediction, doubts, predict
+from pse.advise.search._search import Candidate
 from pse.advise.search._whatif import WhatIf
 from pse.emulate import Model as Network
 from pse.trace import Trace, open as open_trace
@@ -204,15 +205,22 @@ def _advice(model: Model) -> Advice:
         present=predict(model, study, now),
         prediction=predict(model, found.study, found.candidate, found.doubt),
         proposal=tuple(edits(subject, found.change)),
-        reasons=tuple(
-            why.explain_change(told, now, found.candidate) if changed else why.explain_no_change(told, now)
-        ),
+        reasons=tuple(_reasons(told, now, found)),
         notes=tuple(_notes(model)),
         diff=diff(subject, text),
         text=text,
         sha256=measured.definitions.text_sha256,
         subject=subject,
     )
+
+
+def _reasons(told: why.AdviceBasis, now: Candidate, found: Proposal) -> Iterator[str]:
+    if not found.change.size:
+        yield from why.explain_no_change(told, now)
+        return
+    if found.candidate.assignment != now.assignment:
+        yield from why.explain_change(told, now, found.candidate)
+    yield from why.explain_partitions(told.subject, found.change.partitions)
 
 
 def _notes(model: Model) -> Iterator[str]:

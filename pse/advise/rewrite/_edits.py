@@ -9,6 +9,7 @@ from pse.advise.model._program_subject import Subject
 from pse.advise.model._transfer_sizes import number
 from pse.advise.rewrite._rewriting import Change
 from pse.language.check import For
+from pse.language.types import render_expression
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ def edits(subject: Subject, change: Change) -> Iterator[Edit]:
         yield Edit("queue depth", 1, "as it is", str(change.depth))
     for declared in subject.program.partitions:
         if count := change.partitions.get(declared.name):
-            yield Edit(f"partition {declared.name}", declared.span.line, "as it is", count)
+            before = render_expression(declared.count)
+            yield Edit(f"partition {declared.name}", declared.span.line, before, count)
 
 
 def _threads(subject: Subject, change: Change) -> Iterator[Edit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pse.advise.model._cost_model import MeasuredCosts
@@ -11,6 +11,7 @@ from pse.advise.model._program_subject import Subject
 from pse.advise.search._search import Candidate, Study
 from pse.advise.simulate._assignment import Machine
 from pse.language.check import For
+from pse.language.types import render_expression
 from pse.text import list_text, share_text, time_text
 
 TRUSTED = 0.3
@@ -93,6 +94,18 @@ def _thread(told: AdviceBasis, moved: list[MovableGroup], label: str, chosen: Ca
     if cpu >= 0.5 * weight:
         ends = f"{it} {verbs[2]} while others wait"
     return f"{share} {time}{on}: {where}, and {ends}"
+
+
+def explain_partitions(subject: Subject, partitions: Mapping[str, str]) -> Iterator[str]:
+    """Say why partitions should be finer, and what that takes for granted: no call of theirs was measured."""
+    for declared in subject.program.partitions:
+        if declared.name in partitions:
+            change = f"{declared.name} = {partitions[declared.name]}, not {render_expression(declared.count)}"
+            yield (
+                f"{change}: while one piece waits for what it needs, another is worked on; this holds only if"
+                " a call takes time in proportion to the size of its piece; if not, the run gets longer:"
+                " measure it"
+            )
 
 
 def explain_no_change(told: AdviceBasis, now: Candidate) -> list[str]:

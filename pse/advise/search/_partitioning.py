@@ -15,13 +15,13 @@ MORE = (2, 4)
 def partition_changes(subject: Subject) -> Iterator[dict[str, str]]:
     """Give new counts of partitions, by name, that leave a program's results as they are."""
     for declared in subject.program.partitions:
-        times = _times(declared.count)
+        times = partitions_of_processor(declared.count)
         if times and declared.grid is None and declared.name != PROCS and _is_free(subject, declared.name):
             for factor in MORE:
                 yield {declared.name: f"{times * factor} * {PROCS}"}
 
 
-def _times(count: Expression) -> int | None:
+def partitions_of_processor(count: Expression) -> int | None:
     """How many partitions a processor has, if the program says it so: `procs`, `4 * procs`, `procs * 4`."""
     procs = Name(PROCS)
     match count:
@@ -42,9 +42,14 @@ def _is_free(subject: Subject, partition: str) -> bool:
 
 
 def _is_indifferent(subject: Subject, site: CallSite) -> bool:
-    """Whether a call would do the same work in more pieces: none knows its neighbours, or keeps something."""
+    """Whether a call would do the same work in more pieces: none knows its neighbours, or keeps something.
+
+    Without arrays there is nothing to cut: each partition would do all that one does now.
+    """
     if site.module.language == "std":
         return site.module.name != "shift"
     signature = site.module.signature
+    if all(parameter.type.scalar for parameter in signature.parameters):
+        return False
     met = signature.collective or any(str(p.type.element) == "Element.COMM" for p in signature.parameters)
     return not (met or subject.sends_mail(site) or subject.keeps_state(site))
