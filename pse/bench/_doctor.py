@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +33,14 @@ NOTE = "note"
 BAD = "bad"
 """Grades of findings: it works; it could be better, or is optional; it has to be mended first."""
 
-_RANKS_SECONDS = 60
+_SECONDS = 60
 _HELLO = "import sys; from mpi4py import MPI; sys.stdout.write(f'{MPI.COMM_WORLD.size}\\n')"
-_LEAST_FILES = 256
+_ONE_LINE = {
+    "c": ("int line(void) { return 0; }\n", ".c"),
+    "c++": ("#include <vector>\nint line() { return int(std::vector<int>().size()); }\n", ".cpp"),
+    "fortran": ("subroutine line()\nend subroutine\n", ".f90"),
+}
+_LEAST_FILES, _ENOUGH_FILES = 256, 1024
 _LEAST_SHARED = 64 << 20
 _EXTRAS = {
     "pyfftw": ("fft", "FFT modules"),
@@ -132,13 +137,11 @@ def _ranks(found: Mpiexec) -> Finding:
     mpiexec = found.path
     command = [mpiexec, "-n", "2", sys.executable, "-P", "-c", _HELLO]
     environment = rank_environment(os.environ, found)
-    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": _RANKS_SECONDS}
+    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": _SECONDS}
     try:
         done = subprocess.run(command, env=environment, **options)  # type: ignore[call-overload]
     except subprocess.TimeoutExpired:
-        return Finding(
-            "mpiexec", BAD, f"{mpiexec} -n 2 did not end in {_RANKS_SECONDS} s", _help_ranks(command)
-        )
+        return Finding("mpiexec", BAD, f"{mpiexec} -n 2 did not end in {_SECONDS} s", _help_ranks(command))
     if done.stdout.split() == ["2", "2"]:
         return Finding("mpiexec", GOOD, f"{mpiexec} starts ranks that see each other")
     if done.stdout.split() == ["1", "1"]:
@@ -160,10 +163,35 @@ def _compilers() -> Iterator[Finding]:
         ("c++", NOTE, "modules in C++"),
         ("fortran", NOTE, "modules in Fortran"),
     ):
+        subject = f"{language} compiler"
         try:
-            yield Finding(f"{language} compiler", GOOD, find_compiler(language, use).command[0])
+            command = find_compiler(language, use).command
         except PseError as error:
-            yield Finding(f"{language} compiler", grade, f"none: {use} can't be built", error.help)
+            yield Finding(subject, grade, f"none: {use} can't be built", error.help)
+            continue
+        wrong = _fails_to_compile(language, command)
+        if wrong is None:
+            yield Finding(subject, GOOD, shlex.join(command))
+        else:
+            text = f"{shlex.join(command)} can't compile one line ({wrong}): {use} can't be built"
+            help = "install it anew, or correct the variables that name compilers (CC, CXX, FC)"
+            yield Finding(subject, grade, text, help)
+
+
+def _fails_to_compile(language: str, command: Sequence[str]) -> str | None:
+    """Say why a compiler makes no shared library of one line, as modules are; None if it does."""
+    source, suffix = _ONE_LINE[language]
+    with tempfile.TemporaryDirectory() as place:
+        made = Path(place, "made.so")
+        written = Path(place, f"line{suffix}")
+        try:
+            written.write_text(source)
+            line = [*command, "-shared", "-fPIC", str(written), "-o", str(made)]
+            done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_SECONDS)
+        except (OSError, subprocess.SubprocessError) as error:
+            return str(error)
+        said = done.stderr.strip().splitlines()
+        return None if made.exists() else (said[0] if said else f"code {done.returncode}")
 
 
 def _header() -> Iterator[Finding]:
@@ -238,12 +266,21 @@ def _shared_memory() -> Iterator[Finding]:
 def _open_files() -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < _LEAST_FILES:
-        help = f"ulimit -n {hard if 0 < hard < 1024 else 1024}"
-        yield Finding(
-            "open files", BAD, f"a process may have {soft} files open; ranks need {_LEAST_FILES}", help
-        )
+        text = f"a process may have {soft} files open; ranks need {_LEAST_FILES}"
+        yield Finding("open files", BAD, text, _help_open_files(hard))
     else:
         yield Finding("open files", GOOD, f"{soft:,} for each process")
+
+
+def _help_open_files(hard: int) -> str:
+    if hard == resource.RLIM_INFINITY or hard >= _ENOUGH_FILES:
+        return f"ulimit -n {_ENOUGH_FILES}"
+    if hard >= _LEAST_FILES:
+        return f"ulimit -n {hard}"
+    return (
+        f"the hard limit is {hard}, too, which only root can raise: in a new shell or container, or by nofile"
+        " in /etc/security/limits.conf"
+    )
 
 
 def _huge_pages() -> Iterator[Finding]:

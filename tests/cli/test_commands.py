@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 
@@ -181,6 +182,18 @@ def test_the_doctor_names_what_is_missing_and_the_remedy(tmp_path):
         r"^WRONG +cache .*can't be written to.*\n +help: set PSE_CACHE", result.stdout, re.MULTILINE
     )
     assert result.stdout.splitlines()[-1] == "mend this first: c compiler and cache"
+
+
+def test_the_doctor_lets_compilers_compile_and_asks_for_more_files_than_there_may_be(monkeypatch):
+    from pse.bench import _doctor
+
+    monkeypatch.setattr(_doctor, "_EXAMINATIONS", (_doctor._compilers, _doctor._open_files))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
+    result = run("doctor", CC="/bin/false", CXX="/bin/echo no compiler")
+    assert result.exit_code == 1
+    assert re.search(r"^WRONG +c compiler +/bin/false can't compile one line \(code 1\)", result.stdout, re.M)
+    assert "c++ compiler       /bin/echo no compiler can't compile one line (code 0)" in result.stdout
+    assert re.search(r"^WRONG +open files .*\n +help: the hard limit is 64, too", result.stdout, re.M)
 
 
 @pytest.mark.mpi
