@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -112,12 +112,16 @@ class Language:
 
 @contextlib.contextmanager
 def started(
-    folder: Path, *words: str, command: Sequence[str] = COMMAND, **environment: str
+    folder: Path,
+    *words: str,
+    command: Sequence[str] = COMMAND,
+    complaints: IO[str] | None = None,
+    **environment: str,
 ) -> Iterator[Desk]:
-    """Start a desk on a folder, and end it."""
+    """Start a desk on a folder, and end it; what it complains about goes into a file."""
     line = [*command, str(folder), "--no-browser", *words]
     with subprocess.Popen(
-        line, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
+        line, stdout=subprocess.PIPE, stderr=complaints, text=True, env={**os.environ, **environment}
     ) as process:
         try:
             assert process.stdout is not None

@@ -53,12 +53,19 @@ def test_a_port_in_use_is_named():
     assert "leave --port out" in text
 
 
-def test_an_interrupt_ends_it_and_the_runs_that_it_started(programs):
+def test_an_interrupt_ends_it_and_the_runs_that_it_started(programs, tmp_path):
     long = {"NX": "256", "NY": "256", "tol": "1e-30"}
-    with started(programs) as desk:
+    said = tmp_path / "stderr"
+    with (
+        said.open("w") as complaints,
+        started(programs, complaints=complaints) as desk,
+        desk.socket("/events"),  # As of a page that is open, which is not asked.
+        desk.socket("/lsp", close_timeout=0) as leaving,
+    ):
+        leaving.close()  # Without its answer.
         run = desk.api("/runs", "POST", {"program": "heat.coven", "parameters": long}, 201)["run"]
         desk.process.send_signal(signal.SIGINT)
-        assert desk.process.wait(30) == 0
+        assert (desk.process.wait(30), said.read_text()) == (0, "")
     with started(programs) as desk:
         kept = {one["id"]: one for one in desk.api("/runs")["runs"]}[run["id"]]
         assert kept["state"] == "stopped"

@@ -136,6 +136,25 @@ def test_a_port_that_does_not_fit_says_why_and_nothing_is_connected(open_desk):
     assert page.save() == HEAT.read_text()
 
 
+def test_panes_are_resized_by_their_edges_with_the_mouse_and_with_keys(open_desk):
+    page = open_desk("heat.coven")
+    page.command("Show or hide the run")
+
+    def size(pane: str) -> tuple[int, int]:
+        shown = page.one(pane).rect
+        return round(shown["width"]), round(shown["height"])
+
+    before = {pane: size(pane) for pane in (".side", ".text", ".drawer")}
+    page.hands(page.browser).drag_and_drop_by_offset(page.one(".divider.top"), 0, -120).perform()
+    page.hands(page.browser).drag_and_drop_by_offset(page.one(".divider.right"), 60, 0).perform()
+    page.wait(lambda: size(".drawer")[1] == before[".drawer"][1] + 120)
+    page.wait(lambda: size(".side")[0] == before[".side"][0] + 60)
+    page.script("arguments[0].focus()", page.one(".divider.left"))
+    page.press("Arrow_Left")
+    page.wait(lambda: size(".text")[0] == before[".text"][0] + 24)
+    assert complaints(page) == []
+
+
 def run_small(page):
     """Run the program of heat with small parameters, and wait for its end."""
     page.command("Show or hide the run")
@@ -243,7 +262,8 @@ program space {
   var f64[50000, 4] x
   thread_A blob(0) -> u
   thread_A swarm(0) -> x
-  for k in 0 .. 100000 {
+  let rounds = i64(1e5)
+  for k in 0 .. rounds {
     thread_A blob(k) -> u
     thread_A swarm(k) -> x
   }
@@ -291,7 +311,10 @@ def test_three_axes_are_slices_surfaces_and_volumes_and_rows_of_three_points(ope
     from selenium.webdriver.support.ui import Select
 
     page.click("Hold")
-    page.wait(lambda: "held at space.coven:8:3" in page.one(".live .buttons").text)
+    page.wait(lambda: "held at space.coven:9:3" in page.one(".live .buttons").text)
+    # Nobody knows beforehand how many rounds there are.
+    assert re.search(r"k:9 \d+$", page.one("[data-state]").text.strip())
+    assert re.fullmatch(r"\d+", page.one(".frame.for .badge").text)
     way = Select(page.one("figure[data-tag='u'] select"))
     for shown in ("surface", "volume"):
         way.select_by_visible_text(shown)

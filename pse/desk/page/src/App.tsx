@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import { COMMANDS, commandOf } from "./commands";
 import { GraphPane } from "./graph/GraphPane";
 import { Dialogs } from "./panels/Dialogs";
+import { Divider } from "./panels/Divider";
 import { Drawer } from "./panels/Drawer";
 import { Modules } from "./panels/Modules";
 import { Properties } from "./panels/Properties";
@@ -27,6 +28,7 @@ export function App() {
       <aside className="side">
         <Modules />
         <Properties />
+        <Divider edge="right" label="Width of modules and forms" />
       </aside>
       <section className="graph" aria-label="Graph" aria-busy={working}>
         <Banner />
@@ -168,6 +170,7 @@ function TextPane() {
   useEffect(() => void place.current!.append(view.dom), []);
   return (
     <section className="text" aria-label="Text">
+      <Divider edge="left" label="Width of the text" />
       <div className="place" ref={place} />
       <Source />
     </section>

@@ -241,12 +241,21 @@ export interface Frame extends TagFrame {
   run: string;
 }
 
+/** How far a loop is; the total is null until the run has computed it, and the most where it is a bound. */
+export interface LoopProgress {
+  name: string;
+  done: number;
+  total: number | null;
+  bound: boolean;
+  line: number;
+}
+
 export interface Overview {
   program: string;
   processors: number;
   ranks: number;
   seconds: number;
-  loops: { name: string; done: number; total: number; bound: boolean; line: number }[];
+  loops: LoopProgress[];
   sites: {
     thread: string;
     name: string;

@@ -1,7 +1,7 @@
 // What a run says about calls and tags: colours and numbers on the graph.
 
 import { duration, percent } from "../../../../views/web/shared/numbers";
-import type { ProgramNode, SiteTimes } from "../protocol";
+import type { LoopProgress, ProgramNode, SiteTimes } from "../protocol";
 import type { Colouring, Desk, TextPlace } from "../store";
 import { shareColour, threadColour } from "./colours";
 
@@ -51,10 +51,16 @@ const ranAt = (desk: Desk, id: string) => (desk.shownRun ? desk.ranAt[desk.shown
 const atSame = <One extends TextPlace>(all: One[], place?: TextPlace) =>
   all.find((one) => one.line === place?.line && one.column === place.column);
 
-/** How far a loop is: `120 of 500`. */
+/** How far the loop of a frame is. */
 export function progressOf(desk: Desk, frame: string): string {
   const loop = overviewOf(desk)?.loops.find((one) => one.line === ranAt(desk, frame)?.line);
-  return loop ? `${loop.done} of ${loop.bound ? "at most " : ""}${loop.total}` : "";
+  return loop ? progressText(loop) : "";
+}
+
+/** How far a loop is: `120 of 500`. */
+export function progressText(loop: LoopProgress): string {
+  if (loop.total === null) return `${loop.done}`;
+  return `${loop.done} of ${loop.bound ? "at most " : ""}${loop.total}`;
 }
 
 const plain = (node: ProgramNode) => node.module ?? node.label.split(".").at(-1)!;

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import { type DrawerTab, update, useDesk } from "../store";
+import { Divider } from "./Divider";
 import { Problems } from "./Problems";
 import { RunPanel } from "./RunPanel";
 import { Runs } from "./Runs";
@@ -17,6 +18,7 @@ export function Drawer() {
   ];
   return (
     <section className="drawer" aria-label="Runs and problems">
+      {open && <Divider edge="top" label="Height of runs and problems" />}
       <div className="tabs" role="tablist">
         {titles.map(([tab, title]) => (
           <button key={tab} role="tab" aria-selected={open === tab} onClick={() => update({ drawer: open === tab ? null : tab })}>

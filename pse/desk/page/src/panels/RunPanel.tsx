@@ -2,6 +2,7 @@
 
 import { type FormEvent, useEffect, useRef } from "react";
 import { bytes, duration, percent } from "../../../../views/web/shared/numbers";
+import { progressText } from "../graph/measures";
 import type { Overview, ProgramGraph, Run } from "../protocol";
 import { going, type RunRequest, start, stop } from "../runs";
 import { type ConsolePart, useDesk } from "../store";
@@ -119,8 +120,8 @@ function Status({ run, overview }: { run: Run; overview?: Overview }) {
       {overview?.loops.map((loop) => (
         <span key={loop.name}>
           {" · "}
-          {loop.name} {loop.done} of {loop.bound ? "at most " : ""}
-          {loop.total} <Meter share={loop.done / Math.max(loop.total, 1)} />
+          {loop.name} {progressText(loop)}{" "}
+          {loop.total !== null && !loop.bound && <Meter share={loop.done / Math.max(loop.total, 1)} />}
         </span>
       ))}
     </p>
