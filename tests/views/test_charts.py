@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 
 from pse import trace, views
 from pse.analysis import analyze, critical_path, tph_history, wait_chain
@@ -253,6 +254,16 @@ def test_parts_of_a_shared_block_are_charged_to_who_allocated_them(write_trace, 
     caption = " ".join(text.get_text() for text in views.draw(opened, "memory").texts).replace("\n", " ")
     assert "Warning: 50 B of 1 thread is freed that was not allocated in this trace." in caption
     assert "Warning: 10 B of 1 thread is not freed when the run ends." in caption
+
+
+def test_without_shared_memory_no_arena_is_drawn_as_empty(write_trace, make):
+    first = [memory(0, 1000, 1, local=True), memory(900, 1000, 1, 0, local=True)]
+    second = [memory(500, 2000, 1, local=True)]
+    figure = views.draw(write_trace([first, second], make.definitions(2)), "memory")
+    words = [text.get_text() for text in figure.findobj(Text)]
+    told = "Without shared memory, all threads together hold at most 2.93 KiB"
+    assert any(word.endswith(told) for word in words)
+    assert not any("arena" in word or word == "0 B" for word in words)
 
 
 def test_a_pixel_shows_the_most_memory_within_it(write_trace, make):

@@ -82,7 +82,9 @@ def draw_memory(
     high = min(PITCH * len(shown), max(TALLEST, 0.014 * len(shown)))
     high = height_of_rows(high, height, room + foot)
     total = HEAD + room + high + foot
-    figure = new_figure(trace, _title(arenas), width=width, height=total, selection=selection)
+    figure = new_figure(
+        trace, _title(arenas, _most(changes, edges)), width=width, height=total, selection=selection
+    )
     box = {"left": left, "right": MARGIN + 0.75}
     for place, (host, values) in enumerate(arenas):
         top = HEAD + 0.25 + place * ARENA
@@ -95,13 +97,20 @@ def draw_memory(
     return figure
 
 
-def _title(arenas: Sequence[tuple[str, Array]]) -> str:
+def _title(arenas: Sequence[tuple[str, Array]], together: Array) -> str:
+    if not arenas:
+        return f"Without shared memory, all threads together hold at most {_size(together.max(initial=0))}"
     host, values = max(arenas, key=lambda item: float(item[1].max(initial=0)))
     return f"The arena{f' of {host}' if len(arenas) > 1 else ''} holds at most {_size(values.max(initial=0))}"
 
 
 def _arenas(trace: Trace, changes: Array, hosts: set[str], edges: Array) -> list[tuple[str, Array]]:
-    """The most that each host's arena held, by pixel; the hosts with the highest peaks."""
+    """The most that each host's arena held, by pixel; the hosts with the highest peaks.
+
+    With shared memory off there is none.
+    """
+    if changes["local"].all():
+        return []
     shared = changes[~changes["local"]]
     ranks = {host: [rank for rank in trace.ranks if trace.files[rank].host == host] for host in hosts}
     found = [(host, _most(shared[np.isin(shared["rank"], ranks[host])], edges)) for host in sorted(hosts)]
@@ -203,10 +212,12 @@ def _notes(arenas: Sequence[tuple[str, Array]], peaks: bool) -> str:
         else ""
     )
     peak = "At the right: its peak. " if peaks else ""
-    return (
-        f"A thread has what it allocated until it is freed, wherever that is. {peak}"
-        f"The arena is shared by all threads of a host.{hosts}"
+    arena = (
+        "The arena is shared by all threads of a host."
+        if arenas
+        else "The run had no shared memory: each thread has its own copies."
     )
+    return f"A thread has what it allocated until it is freed, wherever that is. {peak}{arena}{hosts}"
 
 
 def _tick(value: float) -> str:
