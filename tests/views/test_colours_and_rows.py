@@ -8,6 +8,7 @@ import pytest
 from pse import views
 from pse.trace import Selection, TraceError
 from pse.views.core._colours import FAMILIES, routine_family
+from pse.views.core._palette import PALETTE
 
 
 def test_colours_of_modules_don_t_depend_on_what_is_shown(write_trace, make):
@@ -59,6 +60,11 @@ def cielab(shade, seen):
 def test_the_colour_blind_tell_families_of_mpi_routines_apart(kind):
     colours = [cielab(shade, np.array(SEEN[kind])) for shade in FAMILIES.values()]
     assert min(np.linalg.norm(one - other) for one, other in itertools.combinations(colours, 2)) > 20
+
+
+def test_no_family_of_mpi_routines_looks_like_one_of_the_first_modules():
+    pairs = itertools.product(FAMILIES.values(), PALETTE)
+    assert min(np.linalg.norm(cielab(one, np.eye(3)) - cielab(other, np.eye(3))) for one, other in pairs) > 20
 
 
 def test_main_is_the_palest_routine():

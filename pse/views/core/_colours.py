@@ -2,7 +2,7 @@
 
 Modules take the palette of Okabe and Ito in the order in which the program first calls them, whatever a
 selection leaves of them.  Past its end come darker, then lighter shades, then the same ones with dots.  Waits
-are pale, so that they step back behind work; routines of MPI are deep, so that they stand out on a module.
+are pale, so that they step back behind work; routines of MPI stand out on a module.
 
 References
 ----------
@@ -41,12 +41,15 @@ _WAITS = {
 FAMILIES = {
     "send": "#332288",
     "receive": "#117733",
-    "wait or test": "#DDAA33",
+    "wait or test": "#F0C090",
     "collective": "#882255",
-    "file or window": "#33BBEE",
+    "file or window": "#9018F0",
     "other": "#A0A0A0",
 }
-"""Families of MPI's routines; people with any kind of colour-blindness tell them apart."""
+"""Families of MPI's routines; people with any kind of colour-blindness tell them apart.
+
+None is near the colour of one of the first modules, beside which they stand.
+"""
 MAIN = "#CBD0D8"
 """`main`, in which all others are: the palest."""
 _FAMILY = (
