@@ -31,7 +31,9 @@ def command() -> None:
     shell_complete=files,
     help="A file that lists the tools, in their order.",
 )
-@click.option("--tools", "names", metavar="TOOL,…", help="The tools by their names, instead of CONF.")
+@click.option(
+    "--tools", "names", metavar="TOOL,…|CONF", help="The tools by their names, or as -c; as `pse run` has it."
+)
 @click.option(
     "-n", "ranks", type=click.IntRange(1), metavar="RANKS", help="Start RANKS ranks of the command."
 )
@@ -48,11 +50,9 @@ def run(
             "either a configuration or the names of tools are needed",
             help="for example:  pse tools run --tools profile -n 2 ./program   or  -c tools.conf",
         )
-    if names and Path(names).suffix and Path(names).is_file():
-        raise UsageError(f"--tools names tools, and {names} is a file", help=f"give it by: -c {names}")
     if ranks is not None:
         words = command_on_ranks(ranks, words)
-    chosen = configuration or configuration_of((names or "").split(","))
+    chosen = configuration or configuration_of(names or "")
     execute(words, environment(chosen, _chosen(mpi, words)))
 
 

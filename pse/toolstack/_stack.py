@@ -105,13 +105,14 @@ def environment(configuration: str, mpi: Mpi) -> dict[str, str]:
     return preload | _mpi4py_variables(mpi)
 
 
-def configuration_of(names: Sequence[str]) -> str:
-    """Write a configuration of tools that are named only, in pse's cache.
+def configuration_of(tools: str) -> str:
+    """Give the configuration that is named, or write one, in pse's cache, of tools that are.
 
     Parameters
     ----------
-    names : sequence of str
-        Tools on the search path, that nearest to the program first.
+    tools : str
+        A file, or names of tools on the search path, that nearest to the program first, with commas between.
+        What has a slash or an ending, or is there, is a file.
 
     Returns
     -------
@@ -127,14 +128,17 @@ def configuration_of(names: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> Path(configuration_of(["profile", "coopwait"])).read_text()
+    >>> Path(configuration_of("profile,coopwait")).read_text()
     'origin --tools profile,coopwait\\nmodule profile\\nmodule coopwait\\n'
     """
+    if "/" in tools or Path(tools).suffix or Path(tools).is_file():
+        return tools
+    names = tools.split(",")
     for name in names:
         if not re.fullmatch(r"\w[\w.+-]*", name):
             raise UsageError(f"{name!r} is not the name of a tool", help="`pse tools list` names all tools")
     place = code_directory() / "toolstack" / f"{'+'.join(names)}.conf"
-    text = "".join([f"origin --tools {','.join(names)}\n", *(f"module {name}\n" for name in names)])
+    text = "".join([f"origin --tools {tools}\n", *(f"module {name}\n" for name in names)])
     with cache_errors():
         if not place.exists() or place.read_text() != text:
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -132,7 +132,7 @@ class _Bed:
     def __init__(self, sizes: Sizes, cores: list[int]) -> None:
         self.sizes, self.cores = sizes, cores
         self.ranks = (len(cores), 2 * len(cores))
-        self.tool = Mode(TOOL, environment(configuration_of(["bcs"]), find_mpi()))
+        self.tool = Mode(TOOL, environment(configuration_of("bcs"), find_mpi()))
         with confined_to(cores[-1:]):
             self.work = sage.work(sizes.sage), sweep3d.work(sizes.sweep)
         self.expected = {ranks: self._expect(ranks) for ranks in {*self.ranks, *FAR_RANKS}}

@@ -81,11 +81,11 @@ _RUN = (
     ),
     click.option(
         "--tools",
-        metavar="CONF",
+        metavar="TOOL,…|CONF",
         envvar=TOOLS_VARIABLE,
         show_envvar=True,
         shell_complete=files,
-        help=f"A file that lists the MPI tools to load (see `pse tools`); {OFF}: none at all.",
+        help=f"MPI tools to load (see `pse tools`), by names or a file that lists them; {OFF}: none.",
     ),
     click.option("--live", is_flag=True, help="Show loops, threads, queues and memory while it runs."),
     click.option(
@@ -226,7 +226,11 @@ def restart_with_preloads(request: Request) -> None:
 
 
 def _tools(request: Request) -> str | None:
-    return None if request.tools == OFF else request.tools
+    if request.tools is None or request.tools == OFF:
+        return None
+    from pse.toolstack import configuration_of
+
+    return configuration_of(request.tools)
 
 
 def coopwait(request: Request) -> "Coopwait | None":
