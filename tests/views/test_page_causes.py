@@ -96,6 +96,10 @@ def test_a_click_on_a_wait_tells_why_in_words_and_arrows(tmp_path, load) -> None
     assert f"rank {chain.links[0].ended_by.rank} handed over" in told
     assert f"So rank 2 waited for rank {chain.links[-1].rank}, which " in told
     assert run("return gantt.view.chain.links.length") == len(chain.links)
+    link = chain.links[0]
+    times = "return Object.fromEntries(gantt.accounted(arguments[0], arguments[1]).times)"
+    assert run(f"{times}.waking", begin, end) >= end - link.ended_by.time > 0
+    assert "of waits: over, not awake yet" in run("return document.getElementById('legend').innerText")
 
 
 def test_a_late_rank_is_in_its_innermost_function(tmp_path, load) -> None:

@@ -3,10 +3,10 @@
 import { byId, element } from "../shared/elements";
 import { duration, moment, percent } from "../shared/numbers";
 import { eachPiece, firstAfter, levelFor } from "./data/levels";
-import type { Category, Group, Model } from "./data/model";
+import { wakesLate, type Category, type Group, type Model } from "./data/model";
 import { engineShares } from "./data/tracks";
 import { styles } from "./drawing/styles";
-import { swatch, waitTexture } from "./drawing/textures";
+import { ASLEEP, swatch, waitTexture } from "./drawing/textures";
 import type { Layer, View } from "./view";
 
 const SECTIONS: [Category, string][] = [
@@ -103,13 +103,24 @@ function rest(model: Model): HTMLElement {
     ["outside", "start and end"],
     ["sum", "all"],
     ["preempted", "of modules: without a core"],
+    ["waking", "of waits: over, not awake yet"],
   ].map(([id, name]) => {
     const line = element("div", undefined, { class: id === "sum" ? "key sum" : "key" });
+    if (id === "waking") line.append(sample(swatch(ASLEEP, styles().failed)));
     line.append(element("span", name, { class: "name" }), ...numberCells(id));
-    line.hidden = id === "preempted" && !model.preempted.some((lost) => lost > 0);
+    line.hidden =
+      (id === "preempted" && !model.preempted.some((lost) => lost > 0)) ||
+      (id === "waking" && !model.late.some((_, wait) => wakesLate(model, wait)));
     return line;
   });
   made.append(head, ...lines);
+  return made;
+}
+
+// What a hatch looks like that no box of the legend shows or hides.
+function sample(background: string): HTMLElement {
+  const made = element("span", undefined, { class: "sample", "aria-hidden": "true" });
+  made.style.background = background;
   return made;
 }
 
@@ -171,14 +182,18 @@ export function accounted(model: Model, begin: number, end: number): { times: Ma
     level = levelFor(model.levels, (end - begin) / 2000);
   let covered = 0,
     outside = 0,
-    preempted = 0;
+    preempted = 0,
+    waking = 0;
   model.own.forEach((number) => {
     eachPiece(level, number, begin, end, (piece, inside) => {
       sums[model.groupOf[level.kind[piece]]] += inside;
       if (!model.lanes[number].nested) covered += inside;
     });
   });
-  model.own.forEach((lane) => (preempted += preemptedIn(model, lane, begin, end)));
+  model.own.forEach((lane) => {
+    preempted += preemptedIn(model, lane, begin, end);
+    waking += wakingIn(model, lane, begin, end);
+  });
   for (const spans of model.outside)
     for (const [from, to] of spans) outside += Math.max(0, Math.min(to, end) - Math.max(from, begin));
   const all = (end - begin) * model.rows.length,
@@ -189,7 +204,8 @@ export function accounted(model: Model, begin: number, end: number): { times: Ma
     covered += time;
     times.set(`engine:${name}`, time);
   });
-  times.set("outside", outside).set("engine", Math.max(0, all - covered - outside)).set("sum", all).set("preempted", preempted);
+  times.set("outside", outside).set("engine", Math.max(0, all - covered - outside)).set("sum", all);
+  times.set("preempted", preempted).set("waking", waking);
   return { times, all };
 }
 
@@ -201,6 +217,15 @@ function preemptedIn({ base, preempted }: Model, lane: number, begin: number, en
     const inside = Math.min(end, base.end[i]) - Math.max(begin, base.start[i]);
     sum += (preempted[i] * inside) / Math.max(1, base.end[i] - base.start[i]);
   }
+  return sum;
+}
+
+// How long waits of a lane went on after what ended them, in a window.
+function wakingIn(model: Model, lane: number, begin: number, end: number): number {
+  const { base, woken } = model;
+  let sum = 0;
+  for (let i = firstAfter(base, lane, begin); i < base.from[lane + 1] && base.start[i] < end; i++)
+    if (wakesLate(model, i)) sum += Math.max(0, Math.min(end, base.end[i]) - Math.max(begin, base.end[i] - woken[i]));
   return sum;
 }
 

@@ -156,6 +156,11 @@ export interface Model extends Omit<Head, "messages">, Entries {
   stacked: boolean; // routines alone, without module calls
 }
 
+// Whether what ends a wait came while its rank slept: it isn't awake yet for the last of the time.
+export function wakesLate({ late, until, woken }: Model, wait: number): boolean {
+  return Boolean(late[wait]) && !until[wait] && woken[wait] > 0;
+}
+
 export async function readModel(): Promise<Model> {
   const head: Head = JSON.parse(byId("head").textContent!);
   const { levels, entries, messages, tphs, series, path, slices, matches, engineTimes } = await decode(head, byId("data").textContent!);

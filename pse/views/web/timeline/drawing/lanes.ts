@@ -1,7 +1,7 @@
 // Lanes of blocks as pixels: of each pixel every colour has the height of its share of the pixel's time.
 
 import type { Level } from "../data/levels";
-import type { Group, Model } from "../data/model";
+import { wakesLate, type Group, type Model } from "../data/model";
 import { mixed, NOTHING, type Paint, packed, type Surface } from "./raster";
 import type { Styles } from "./styles";
 import { ASLEEP, HATCHES, PREEMPTED, waitTexture } from "./textures";
@@ -167,9 +167,8 @@ export class LanePainter {
 
   // The end of a wait: another rank has done what ends it, and this one isn't awake yet.
   private sleep(level: Level, i: number, from: number, to: number): void {
-    const { late, until, woken } = this.model;
-    if (level !== this.model.base || !late[i] || until[i] || woken[i] <= 0) return;
-    const left = Math.round((level.end[i] - woken[i] - this.begin) * this.scale);
+    if (level !== this.model.base || !wakesLate(this.model, i)) return;
+    const left = Math.round((level.end[i] - this.model.woken[i] - this.begin) * this.scale);
     const bare = { fill: this.palette.row, texture: null, ink: 0 };
     for (const paint of [bare, this.palette.asleep])
       this.surface.fill(Math.max(left, from), to, this.top, this.bottom, paint, this.top);
