@@ -81,6 +81,7 @@ cdef extern from "wait_propagation.h" nogil:
         const double *cause
         const uint64_t *first
         const uint64_t *last
+        const double *before
         const uint64_t *order
         uint64_t count
 
@@ -306,8 +307,8 @@ def time_profiles(const double[::1] begin, const double[::1] end, const uint32_t
 
 
 def propagate_waits(const double[::1] wait, const double[::1] cost, const double[::1] cause,
-                    const uint64_t[::1] first, const uint64_t[::1] last, const uint64_t[::1] order,
-                    double[::1] indirect):
+                    const uint64_t[::1] first, const uint64_t[::1] last, const double[::1] before,
+                    const uint64_t[::1] order, double[::1] indirect):
     """Pass costs of waits back to earlier waits, of the ranks that they waited for.
 
     Parameters
@@ -317,6 +318,8 @@ def propagate_waits(const double[::1] wait, const double[::1] cost, const double
         itself, ns; by rank, then by begin.
     first, last : array of uint64, shape (waits,)
         Which waits of the late rank these are.
+    before : array of float64, shape (waits,)
+        What of the first of these was before that time, ns.
     order : array of uint64, shape (waits,)
         All waits, the one that ended last at first.
     indirect : array of float64, shape (waits,)
@@ -325,8 +328,8 @@ def propagate_waits(const double[::1] wait, const double[::1] cost, const double
     cdef pse_replay_waits waits
     cdef uint64_t count = wait.shape[0]
     cdef int failed
-    cdef uint64_t least = min(cost.shape[0], cause.shape[0], first.shape[0], last.shape[0], order.shape[0],
-                              indirect.shape[0])
+    cdef uint64_t least = min(cost.shape[0], cause.shape[0], first.shape[0], last.shape[0], before.shape[0],
+                              order.shape[0], indirect.shape[0])
     if least != count:
         raise ValueError(f"{count} waits are expected")
     for i in range(first.shape[0]):
@@ -336,6 +339,7 @@ def propagate_waits(const double[::1] wait, const double[::1] cost, const double
         return
     waits.wait, waits.cost, waits.cause, waits.count = &wait[0], &cost[0], &cause[0], count
     waits.first, waits.last, waits.order = &first[0], &last[0], &order[0]
+    waits.before = &before[0]
     with nogil:
         failed = pse_replay_propagate(&waits, &indirect[0])
     if failed:

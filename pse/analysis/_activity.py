@@ -164,7 +164,7 @@ def thread_activity(did: Activity) -> Activity:
 
     Module calls, and waits between them, are of a rank's first thread; blocks of others are calls of MPI.
     """
-    threads = _threads_of_routines(did.trace)
+    threads = threads_of_routines(did.trace)
     if not threads.any():
         return did
     parts = [did.blocks[did.blocks["kind"] != BlockKind.ROUTINE]]
@@ -182,7 +182,7 @@ def thread_activity(did: Activity) -> Activity:
     return replace(did, blocks=blocks, bounds=_bounds(did.trace, blocks))
 
 
-def _threads_of_routines(trace: Trace) -> Array:
+def threads_of_routines(trace: Trace) -> Array:
     """The thread of each of `Trace.routine_calls`."""
     parts = [np.empty(0, "<u4")]
     for rank in trace.ranks:

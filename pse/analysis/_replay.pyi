@@ -30,5 +30,12 @@ def time_profiles(
     begin: Array, end: Array, path: Array, paths: int, threads: Array, starts: Array, stops: Array
 ) -> bytes: ...
 def propagate_waits(
-    wait: Array, cost: Array, cause: Array, first: Array, last: Array, order: Array, indirect: Array
+    wait: Array,
+    cost: Array,
+    cause: Array,
+    first: Array,
+    last: Array,
+    before: Array,
+    order: Array,
+    indirect: Array,
 ) -> None: ...

@@ -87,11 +87,17 @@ def summary(directory: str, form: str, selection: trace.Selection) -> None:
     metavar="T",
     help="When: seconds since the run's first event, 250ms, 50% or end.",
 )
+@click.option(
+    "--thread",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Of several threads in MPI; by default one that waits. 0: the one that started MPI.",
+)
 @FORM
-def why(directory: str, rank: int, time: str, form: str) -> None:
+def why(directory: str, rank: int, time: str, thread: int | None, form: str) -> None:
     """Say what a rank was waiting for at a moment, and for whom, along the chain."""
     opened = trace.open(directory)
-    chain = wait_chain(opened, rank, parse_time(opened, time))
+    chain = wait_chain(opened, rank, parse_time(opened, time), thread)
     _print(opened, form, chain.to_json(), wait_chain_text(chain))
 
 

@@ -15,7 +15,7 @@ from pse_testing.traces import (
 
 from pse import trace
 from pse.analysis import analyze
-from pse.trace import NONE, EventType, LoopDefinition, WaitReason
+from pse.trace import NONE, EventType, LoopDefinition, TextKind, WaitReason
 
 E = EventType
 PLACE = "programs/small.coven"
@@ -107,3 +107,19 @@ def test_calls_without_begin_or_end_are_counted_and_the_rest_is_kept(tmp_path, r
     found = by_path(cube, "execution")
     assert {path: found[path] for path in times} == times
     assert list(cube.problems) == problems
+
+
+def test_a_region_has_one_call_path_where_a_killed_rank_does_not_know_its_place(tmp_path):
+    """`inner` is defined in two files, so that of rank 2 may be any of them."""
+
+    def rank(*places):
+        texts = [row for number, place in places for row in text_rows(number, place, TextKind.REGION_PLACE)]
+        return calls(*texts, *region_rows(1, 100, 200), *region_rows(2, 300, 400))
+
+    rows = [rank(), rank((1, "a.c:3:1"), (2, "a.c:9:1")), rank((2, "b.c:9:1")), rank((1, "a.c:3:1"))]
+    cube = analyze(write_trace(tmp_path / "run", rows, None))
+    assert [(path.name, path.place) for path in cube.call_paths[1:]] == [
+        *(("outer", "a.c:3:1"), ("inner", "")),
+        *(("inner", "a.c:9:1"), ("inner", "b.c:9:1")),
+    ]
+    assert by_path(cube, "visits")["program / outer"] == 4

@@ -10,6 +10,7 @@ from pse_testing.planted_waits import PlantedWaits
 
 from pse.analysis import analyze, cube_text, severities_json
 from pse.errors import UsageError
+from pse.trace import EventType, open as open_trace
 
 HOSTS = ["FZJ/n0", "FZJ/n1", "BRS/n2"]
 
@@ -122,6 +123,8 @@ def test_the_environment_names_the_metahost_of_a_rank(pse, tmp_path):
     ]
     command = [Path(sys.executable).parent / "mpiexec", *parts[0], ":", *parts[1]]
     assert pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path).code == 0
+    syncs = open_trace(tmp_path / "met").select(2, EventType.CLOCK_SYNC)
+    assert syncs["a"].tolist() == [0, 0]  # They have one clock: what is measured is noise.
     cube = analyze(tmp_path / "met")
     assert machines(cube) == ["FZJ", "FZJ", "BRS"]
     assert cube.total("mpi_barrier_wait") == cube.total("mpi_barrier_wait_grid") > 0

@@ -11,19 +11,32 @@ from pse_testing.traces import write_trace
 from pse.analysis import analyze, critical_path, cube_text, read_cube, remedies, severities_json, write_cube
 from pse.analysis.waits._backward_walk import SPAN_DTYPE, path_runs, stays_in_mpi
 from pse.trace import NONE, Collective, EventType, Phase, pair
+from pse.trace.query import mpi_collectives
 from tests.analysis.rows import LOADER, ROWS, call, phase
 from tests.analysis.test_planted_waits import assert_explained
+
+OF_ALL = {
+    "MPI_Barrier": (Collective.BARRIER, 0),
+    "MPI_Comm_dup": (Collective.CREATE_COMMUNICATOR, 0),
+    "MPI_Win_fence": (Collective.WINDOW, 1),
+    "MPI_File_sync": (Collective.FILE, 2),
+}
+"""Operations of all ranks, and which of the communicator's windows and files they are on."""
 
 
 def planted(directory, *calls, ranks=3):
     """A trace of calls: rank, routine, begin, end; of sends and receives the other rank too.
 
-    Those from ``>name`` to ``<name`` are in this function; ``thread`` tells the thread from there on.
+    Those from ``>name`` to ``<name`` are in this function; ``thread`` tells the thread from there on, and
+    ``received`` the sender of a message that is received in such a function.
     """
     made = PlantedWaits(ranks, [list(range(ranks))])
     for rank, name, begin, end, *other in calls:
         if name == "thread":
             made.rows[rank].append({"time": begin, "type": EventType.THREAD, "a": end})
+            continue
+        if name == "received":
+            made.rows[rank].append(made.receive(begin, end, 0, 0))
             continue
         if name[0] in "<>":
             number = ROUTINES.index(name[1:])
@@ -37,10 +50,11 @@ def planted(directory, *calls, ranks=3):
             inside = [made.send(rank, begin + 1, other[0], 0, 0, mode=1 if name == "MPI_Ssend" else 0)]
         elif name == "MPI_Recv":
             inside = [made.receive(end - 1, other[0], 0, 0)]
-        elif name == "MPI_Barrier":
-            common = {"flags": Collective.BARRIER, "c": pair(1, 0)}
+        elif name in OF_ALL:
+            operation, shared = OF_ALL[name]
+            common = {"flags": operation, "c": pair(1, 0)}
             inside = [
-                {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": begin, "a": NONE, **common},
+                {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": begin, "a": NONE, "b": shared, **common},
                 {"type": EventType.MPI_COLLECTIVE_END, "time": end, **common},
             ]
         made.call(rank, name, begin, end, *inside)
@@ -177,6 +191,49 @@ def test_only_what_ranks_did_since_they_last_synchronized_counts(tmp_path):
     assert "delay_barrier_longterm" not in cube.values
 
 
+@pytest.mark.parametrize("name", [*OF_ALL][1:])
+def test_operations_on_communicators_windows_and_files_synchronize(tmp_path, name):
+    """As in the barriers above; between, a rank that leaves without the other one does not wait for it."""
+    trace = planted(
+        tmp_path / "run",
+        *[(0, name, 1000, 1910), (1, "halo", 1000, 1900), (1, name, 1900, 1910)],
+        *[(0, name, 1910, 1920), (1, name, 1950, 1960)],
+        *[(0, "solve", 1920, 2510), (0, name, 2510, 2520)],
+        *[(1, "solve", 1960, 2110), (1, "halo", 2110, 2160), (1, name, 2160, 2520)],
+        ranks=2,
+    )
+    cube = analyze(trace)
+    assert values_of(cube, "mpi_other_wait") == {(name, 0): 900, (name, 1): 350}
+    costs = values_of(cube, "delay_other")
+    assert costs["halo", 1] == 900
+    assert costs.keys() == {("halo", 1), ("solve", 0)}
+    assert values_of(cube, "critical_path") == {("program", 1): 1000, ("halo", 1): 900} | {
+        (name, 0): 30, ("solve", 0): 590}  # fmt: skip
+    (sentence,) = remedies(cube)
+    assert (
+        f"in {name}. Of these waits 72 % are for rank 1, in halo; 28 % are for rank 0, in solve. " in sentence
+    )
+    assert_explained(cube)
+
+
+def test_operations_on_two_windows_are_told_apart(tmp_path):
+    """Each rank goes to another one first."""
+    run = planted(tmp_path / "run", ranks=2)
+    rows = PlantedWaits(2, [[0, 1]])
+    for rank, order in ((0, (1, 2)), (1, (2, 1))):
+        for shared, begin, end in zip(order, (1000, 2000), (1500, 2500), strict=True):
+            common = {"flags": Collective.WINDOW, "c": pair(1, 0)}
+            rows.call(rank, "MPI_Win_fence", begin + 100 * rank, end,
+                {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": begin + 100 * rank, "a": NONE, "b": shared,
+                 **common},
+                {"type": EventType.MPI_COLLECTIVE_END, "time": end, **common})  # fmt: skip
+    assert analyze(rows.write(tmp_path / "two")).problems == analyze(run).problems == ()
+    assert mpi_collectives(rows.write(tmp_path / "three"))["ordinal"].tolist() == [
+        *(1 << 32, 2 << 32),
+        *(2 << 32, 1 << 32),
+    ]
+
+
 def test_a_late_receiver_costs_what_it_did_before_it_posted(tmp_path):
     calls = [(0, "MPI_Ssend", 1000, 1310, 1), (1, "halo", 1000, 1300), (1, "MPI_Recv", 1300, 1320, 0)]
     cube = analyze(planted(tmp_path / "run", *calls, ranks=2))
@@ -236,6 +293,24 @@ def test_the_path_of_a_trace_is_told_by_threads(tmp_path):
         ("message", "hand-over", 9, 1),
         ("thread", "hand-over", 0, 1),
     ]
+
+
+def test_a_wait_that_another_thread_began_before_both_ranks_synchronized_is_no_work(tmp_path):
+    """Thread 1 of rank 1 sends late since it waited for rank 2; thread 0 has met rank 0 meanwhile."""
+    cube = analyze(planted(
+        tmp_path / "run",
+        *[(1, "thread", 1000, 1), (1, ">MPI_Recv", 1000, 1500), (1, "thread", 1100, 0)],
+        *[(1, "MPI_Recv", 1100, 1205, 0), (1, "thread", 1499, 1), (1, "received", 1499, 2)],
+        *[(1, "<MPI_Recv", 1000, 1500), (1, "MPI_Send", 1520, 1526, 0)],
+        *[(0, "MPI_Send", 1200, 1206, 1), (0, "MPI_Recv", 1210, 1529, 1)],
+        *[(2, "solve", 1000, 1490), (2, "MPI_Send", 1490, 1496, 1)],
+    ))  # fmt: skip
+    waits = {("MPI_Recv", 0): 310, ("MPI_Recv", 1): 490 + 100}
+    assert values_of(cube, "mpi_latesender") == waits
+    within, own = 290, (20 - 4) + 10  # Rank 0 was in the program, too, for 4 ns.
+    passed_on = pytest.approx(310 * within / (within + own), abs=0.01)
+    assert values_of(cube, "delay_latesender_longterm") == {("solve", 2): passed_on}
+    assert cube.total("delay") == pytest.approx(cube.total("mpi_latesender"), abs=0.01)
 
 
 def test_a_join_leads_to_the_thread_that_ended_last(tmp_path):

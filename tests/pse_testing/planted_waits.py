@@ -22,6 +22,7 @@ ROUTINES = (
     *("MPI_Reduce", "MPI_Gather", "MPI_Scan", "MPI_Init", "MPI_Neighbor_alltoall"),
     *("MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoallw", "solve", "exchange", "halo", "Thread.join"),
     *("MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Waitsome", "MPI_Waitany", "MPI_Isendrecv"),
+    *("MPI_Comm_dup", "MPI_Win_fence", "MPI_File_sync"),
 )
 MODES = {"MPI_Ssend": SendMode.SYNCHRONOUS, "MPI_Bsend": SendMode.BUFFERED}
 

@@ -111,7 +111,8 @@ enum pse_event_type {
     PSE_EVENT_MPI_RECEIVE_POST = 74, /* a receive was posted */
     PSE_EVENT_MPI_RECEIVE = 75, /* a message was received */
     PSE_EVENT_MPI_REQUEST_TEST = 76, /* a request was found not to be complete */
-    PSE_EVENT_MPI_REQUEST_CANCEL = 77, /* a request was cancelled */
+    /* a request was cancelled, or its sending failed; request 0: the last blocking send to there failed */
+    PSE_EVENT_MPI_REQUEST_CANCEL = 77,
     /* a blocking probe found a message: the next of its kind to be received after this */
     PSE_EVENT_MPI_PROBE = 78,
     /* the partitioned message of a request takes another channel than the first one of its kind; before
@@ -229,6 +230,8 @@ enum pse_trace_collective {
     PSE_COLLECTIVE_NEIGHBOR_ALLTOALLW = 22, /* MPI_Neighbor_alltoallw */
     PSE_COLLECTIVE_CREATE_COMMUNICATOR = 23, /* MPI_Comm_dup, MPI_Comm_split and their kin */
     PSE_COLLECTIVE_OTHER = 24, /* any other, in imported traces */
+    PSE_COLLECTIVE_WINDOW = 25, /* MPI_Win_create, MPI_Win_fence, MPI_Win_free and their kin */
+    PSE_COLLECTIVE_FILE = 26, /* MPI_File_open, MPI_File_close, MPI_File_write_all and their kin */
 };
 
 #endif

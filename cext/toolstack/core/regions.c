@@ -11,6 +11,7 @@ PSE_EXPORT struct pse_region_hooks pse_region_hooks;
 
 PSE_EXPORT void pse_region_enter(const struct pse_region *region);
 PSE_EXPORT void pse_region_leave(const char *name);
+PSE_EXPORT void pse_region_leave_at(const struct pse_region *end);
 PSE_EXPORT int pthread_join(pthread_t thread, void **result);
 PSE_EXPORT void __cyg_profile_func_enter(void *function, void *site);
 PSE_EXPORT void __cyg_profile_func_exit(void *function, void *site);
@@ -48,12 +49,17 @@ void pse_region_enter(const struct pse_region *region)
         keep(NULL, region, __builtin_frame_address(0));
 }
 
-void pse_region_leave(const char *name)
+void pse_region_leave_at(const struct pse_region *end)
 {
     if (pse_region_hooks.leave)
-        pse_region_hooks.leave(name);
+        pse_region_hooks.leave(end);
     else
         drop();
+}
+
+void pse_region_leave(const char *name)
+{
+    pse_region_leave_at(&(struct pse_region){name, "", 0});
 }
 
 void __cyg_profile_func_enter(void *function, void *site)
@@ -88,6 +94,6 @@ int pthread_join(pthread_t thread, void **result)
         enter(&here);
     const int failed = join(thread, result);
     if (enter)
-        pse_region_hooks.leave(here.name);
+        pse_region_hooks.leave(&here);
     return failed;
 }

@@ -15,6 +15,7 @@ import numpy as np
 from pse.analysis.patterns._collective import (
     AMONG_NEIGHBORS,
     BARRIERS,
+    MEETINGS,
     N_TO_N,
     N_TO_ONE,
     ONE_TO_N,
@@ -139,14 +140,18 @@ def likely_bounds(operation: Array, rows: Operations) -> Array:
     """When each rank can leave its operation, ns; -inf where nothing is known.
 
     As `bounds`, but where the trace does not say who needs data of whom, ranks need that of all (of all
-    neighbours) that send any, unless they left before the last one of these came.
+    neighbours) that send any, and of all in operations on communicators, windows and files, unless they left
+    before the last one of these came.
     """
     found = bounds(operation, rows)
+    everyone = np.ones(len(operation), bool)
+    of_neighbours = np.where(rows.last_source >= 0, rows.begin[rows.last_source], -np.inf)
     kinds = (
-        (N_TO_N, rows.latest(rows.begin, rows.sends)),
-        (AMONG_NEIGHBORS, np.where(rows.last_source >= 0, rows.begin[rows.last_source], -np.inf)),
+        (N_TO_N, rows.receives, rows.latest(rows.begin, rows.sends)),
+        (AMONG_NEIGHBORS, rows.receives, of_neighbours),
+        (MEETINGS, everyone, rows.latest(rows.begin, everyone)),
     )
-    for kind, latest in kinds:
-        unsaid = np.isin(operation, kind) & np.isin(operation, _UNKNOWN)
-        found = np.where(unsaid & rows.receives & (latest <= rows.end), latest, found)
+    for kind, waits, latest in kinds:
+        unsaid = np.isin(operation, kind) & np.isin(operation, (*_UNKNOWN, *MEETINGS))
+        found = np.where(unsaid & waits & (latest <= rows.end), latest, found)
     return found

@@ -55,6 +55,7 @@ WAIT_OF_DELAY = {
     "scan": "mpi_earlyscan",
     "nonblocking": "mpi_nonblocking_wait",
     "nonblocking_barrier": "mpi_nonblocking_barrier_wait",
+    "other": "mpi_other_wait",
     **{name: name for name in ("queue_empty", "queue_full", "partition_parked", "arena_wait")},
     **{name: name for name in ("readers_wait", "transfer_wait", "order_wait")},
     **{name: name for name in ("iteration_wait", "start_wait")},
@@ -159,6 +160,12 @@ _TIMES: tuple[Metric, ...] = (
     _metric("mpi_init_exit", "mpi", "MPI start and end", "Time in MPI_Init, MPI_Finalize and their kin."),
     _metric("mpi_other", "mpi", "Other MPI", "Time in all other routines of MPI."),
     _metric(
+        "mpi_other_wait",
+        "mpi_other",
+        "Wait at communicators, windows, files",
+        "Ranks wait until the last one has come to an operation of all on a communicator, window or file.",
+    ),
+    _metric(
         "idle_end",
         "time",
         "Idle at the end",
@@ -215,7 +222,9 @@ _WITHOUT_GRID: tuple[Metric, ...] = (
 )
 
 GRID = "_grid"
-MORE_WAIT_STATES = ("mpi_neighbor_wait", "mpi_nonblocking_wait", "mpi_nonblocking_barrier_wait")
+MORE_WAIT_STATES = (
+    *("mpi_neighbor_wait", "mpi_nonblocking_wait", "mpi_nonblocking_barrier_wait", "mpi_other_wait"),
+)
 """Wait states of MPI that SCALASCA does not have."""
 _WITH_GRID = (
     *("mpi_latesender", "mpi_lswo_different", "mpi_lswo_same", "mpi_latereceiver", "mpi_earlyreduce"),

@@ -25,6 +25,9 @@ AMONG_NEIGHBORS = (
     *(Collective.NEIGHBOR_ALLTOALL, Collective.NEIGHBOR_ALLTOALLV, Collective.NEIGHBOR_ALLTOALLW),
 )
 
+MEETINGS = (Collective.CREATE_COMMUNICATOR, Collective.WINDOW, Collective.FILE)
+"""Operations on communicators, windows and files: MPI may let ranks leave before the last one has come."""
+
 
 class Operations:
     """Rows of collective operations, a row for each rank of each.
@@ -116,6 +119,15 @@ def wait_at_barrier(rows: Operations) -> Array:
 def barrier_completion(rows: Operations) -> Array:
     """How long each rank is in a barrier after the first one left it: ``F_i - max(min F, max B)``."""
     return _completion(rows, np.ones(len(rows.begin), bool), np.ones(len(rows.begin), bool))
+
+
+def wait_at_meeting(rows: Operations) -> Array:
+    """How long each rank waits for the last one in an operation of MEETINGS: ``max B - B_i``.
+
+    Who leaves it before the last one has come does not wait for that.
+    """
+    everyone = np.ones(len(rows.begin), bool)
+    return np.where(rows.latest(rows.begin, everyone) <= rows.end, _wait(rows, everyone), 0.0)
 
 
 def wait_at_n_to_n(rows: Operations) -> Array:

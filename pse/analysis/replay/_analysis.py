@@ -51,7 +51,7 @@ from pse.analysis.replay._columns import Columns, columns_of, joined
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._locations import Places, share_metahosts
 from pse.analysis.replay._message_matching import exchange_ends
-from pse.analysis.replay._operation_rows import END_DTYPE, message_ends, move_to_probes
+from pse.analysis.replay._operation_rows import END_DTYPE, message_ends, move_to_probes, open_receives
 from pse.analysis.replay._peers import Alone, Peers, Traffic
 from pse.analysis.replay._problems import Problems
 from pse.analysis.replay._rank_calls import OPERATIONS, RankCalls, read_rank
@@ -339,7 +339,7 @@ class _Analysis:
         self, source: Source, peers: Peers, places: Places, severities: Severities | None = None
     ) -> None:
         self.trace, self._streams, self._peers = source.trace, source.streams, peers
-        self._known, self._tree = Communicators(source.trace, peers), CallTree(source.trace)
+        self._known, self._tree = Communicators(source.trace, peers), CallTree(source.trace, peers)
         self._where, self._metahosts = places.locations, places.metahosts
         self._severities = severities or Severities()
         self._problems = Problems([*source.problems, *places.problems])
@@ -440,6 +440,7 @@ class _Analysis:
             self._receives.part(*self._receive_borders[number]),
         )
         self._problems.count("sends", -message_ends(calls, paths, self._known, *ends))
+        self._problems.count("open_receives", open_receives(calls))
         move_to_probes(calls, paths, ends[1])
         parts = collective_parts(self.trace, calls, paths, self._known)
         self._parts.append(parts)

@@ -34,12 +34,14 @@ METRIC_OF_WAIT: dict[int, str] = {
 
 
 class CallTree:
-    """The call paths of all ranks.
+    """The call paths of all ranks; collective.
 
     Parameters
     ----------
     trace : Trace
         What the numbers of routines and call sites stand for.
+    peers : Peers
+        All processes.
 
     Attributes
     ----------
@@ -49,8 +51,9 @@ class CallTree:
         For each call path the metric that its time belongs to.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, peers: Peers) -> None:
         self._trace, self._rank = trace, 0
+        self._places = peers.combined(_places(trace), _merge_places)
         self._found: dict[CallPath, int] = {}
         definitions = trace.definitions
         self._sites = {site.id: site for site in definitions.sites} if definitions else {}
@@ -71,7 +74,7 @@ class CallTree:
             kind, number = FrameKind(key >> _KIND_SHIFT), key & NONE
             if kind == FrameKind.ROUTINE:
                 name = texts.get((TextKind.REGION, number), f"routine {number}")
-                place = texts.get((TextKind.REGION_PLACE, number), "")
+                place = texts.get((TextKind.REGION_PLACE, number)) or self._place_elsewhere(name)
                 found[node] = self._add(CallPath(parent, "routine", name, place), metric_of_routine(name))
             elif kind == FrameKind.SITE:
                 site = self._site(parent, number)
@@ -84,6 +87,11 @@ class CallTree:
                 found[node] = self._wait(self._site(parent, number), reason)
                 self._waits[calls.rank, reason, number] = int(found[node])
         return found
+
+    def _place_elsewhere(self, name: str) -> str:
+        """Where other ranks say that a region is, of which a rank that was killed does not know it."""
+        places = self._places.get(name, ())
+        return places[0] if len(places) == 1 else ""
 
     def wait_path(self, rank: int, reason: int, site: int) -> int:
         """The call path of waits between calls of a rank; -1: none of their begins is in the trace."""
@@ -135,6 +143,21 @@ class CallTree:
             self._ranks.append(self._rank)
             self.metrics.append(metric)
         return known
+
+
+def _places(trace: Trace) -> dict[str, list[str]]:
+    """By the names of regions the places that this process's ranks give for them."""
+    found: dict[str, set[str]] = {}
+    for rank in trace.ranks:
+        texts = trace.texts(rank)
+        for (kind, number), place in texts.items():
+            if kind == TextKind.REGION_PLACE and place:
+                found.setdefault(texts.get((TextKind.REGION, number), ""), set()).add(place)
+    return {name: sorted(places) for name, places in found.items()}
+
+
+def _merge_places(one: dict[str, list[str]], other: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: sorted({*one.get(name, ()), *other.get(name, ())}) for name in {**one, **other}}
 
 
 def _merge(one: list[list[Any]], other: list[list[Any]]) -> list[list[Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pse.analysis.cube._metrics import metric_of_routine
-from pse.analysis.patterns._collective import AMONG_NEIGHBORS
+from pse.analysis.patterns._collective import AMONG_NEIGHBORS, MEETINGS
 from pse.analysis.replay._columns import Columns
 from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._operation_rows import calls_of
@@ -19,13 +19,15 @@ from pse.trace.query import Trace
 MESSAGES, COLLECTIVES = "mpi_point2point", "mpi_collective"
 _METRICS = {
     Collective.BARRIER: metric_of_routine("MPI_Barrier"),
-    Collective.CREATE_COMMUNICATOR: metric_of_routine("MPI_Comm_dup"),
+    **dict.fromkeys(MEETINGS, metric_of_routine("MPI_Comm_dup")),
 }
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+"""By which windows and files of a communicator get identities that no communicator has."""
 _OF_COLLECTIVES = (EventType.MPI_COLLECTIVE_BEGIN, EventType.MPI_COLLECTIVE_END)
 
 PART_DTYPE = np.dtype(
     [
-        ("identity", "<u8"),  # of the communicator
+        ("identity", "<u8"),  # of the communicator, or of a window or file that was made with it
         ("size", "<u4"),  # how many ranks it has
         ("ordinal", "<u4"),  # of the operation among the rank's on its communicator
         ("place", "<u4"),  # rank in the communicator
@@ -95,10 +97,12 @@ def collective_parts(trace: Trace, calls: RankCalls, paths: Array, known: Commun
         begins, ends = begins[~have_failed], ends[~have_failed]
     own = low32(calls.on[begins])
     number, is_outer = known.number(calls.rank, own), known.of_other_jobs(calls.rank, own)
-    ordinals = _ordinals(number)
+    shared = low32(calls.operations["b"][begins])
+    ordinals = _ordinals(number.astype("<u8") << np.uint64(32) | shared)
     chosen = np.flatnonzero((ends >= 0) & (number != NONE))
     rows = _rows(trace, calls, begins[chosen], ends[chosen])
     _tell_place(rows, calls.rank, number[chosen], own[chosen], known)
+    rows["identity"] ^= shared[chosen] * _MIX
     rows["ordinal"] = ordinals[chosen]
     call = calls_of(calls, ends[chosen])
     unknown = int((number == NONE).sum() - is_outer.sum())

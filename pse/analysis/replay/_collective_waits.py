@@ -17,7 +17,7 @@ from pse.analysis.replay._communicators import spread
 from pse.analysis.replay._locations import Metahosts
 from pse.analysis.replay._peers import Peers
 from pse.analysis.replay._synchronizations import JOINT_DTYPE
-from pse.trace import NONE
+from pse.trace import NONE, Collective
 from pse.trace.format import Array
 
 _Formula = Callable[[Operations], Array]
@@ -46,12 +46,19 @@ _PATTERNS: tuple[tuple[tuple[int, ...], _Formula, tuple[tuple[str, _Formula], ..
         (("mpi_neighbor_wait", collective.wait_for_neighbours),),
     ),
     (collective.SCANS, collective.last_sender_before, (("mpi_earlyscan", collective.early_scan),)),
+    (collective.MEETINGS, collective.last_of_all, (("mpi_other_wait", collective.wait_at_meeting),)),
 )
 """Kinds of operations, for whom ranks wait, and the metrics and formulas of each."""
 
 
-_STARTED = (("mpi_nonblocking_wait", False), ("mpi_nonblocking_barrier_wait", True))
-"""Metrics of operations that are not blocking, and whether they are of barriers."""
+_STARTED: dict[str, tuple[int, ...]] = {
+    "mpi_nonblocking_wait": tuple(
+        kind for kind in Collective if kind not in (*collective.BARRIERS, *collective.MEETINGS)
+    ),
+    "mpi_nonblocking_barrier_wait": collective.BARRIERS,
+    "mpi_other_wait": collective.MEETINGS,
+}
+"""Metrics of operations that are not blocking, and of which operations they are."""
 _OF_STARTED: dict[_Formula, _Formula] = {collective.first_sender: collective.last_sender_to_root}
 """For whom ranks wait in these instead: what completes one waits for the last whose data it needs."""
 _FIELDS = ("wait", "completion")
@@ -122,8 +129,10 @@ def joint_parts(parts: Columns, times: Array) -> Array:
 
     `times` says when the last one came, ns; nan: the part is left out.
     """
-    is_joint = np.isin(parts["operation"], SYNCHRONIZING) & ~parts["is_started"] & (parts["side"] == 0)
-    chosen = np.flatnonzero(is_joint & np.isfinite(times))
+    is_joint = np.isin(parts["operation"], SYNCHRONIZING) | (
+        np.isin(parts["operation"], collective.MEETINGS) & (times <= parts["end"])
+    )
+    chosen = np.flatnonzero(is_joint & ~parts["is_started"] & (parts["side"] == 0) & np.isfinite(times))
     found = np.empty(len(chosen), JOINT_DTYPE)
     found["rank"], found["identity"] = parts["rank"][chosen], parts["identity"][chosen]
     found["time"] = times[chosen]
@@ -133,9 +142,8 @@ def joint_parts(parts: Columns, times: Array) -> Array:
 def metrics_of(parts: Columns) -> Iterator[tuple[str, str, Array]]:
     """The metrics, the field of their waiting times, and which of the parts are of their kinds."""
     operations, is_started = parts["operation"], parts["is_started"]
-    for metric, is_barrier in _STARTED:
-        of_kind = np.isin(operations, collective.BARRIERS) == is_barrier
-        yield metric, "wait", np.flatnonzero(of_kind & is_started)
+    for metric, kinds in _STARTED.items():
+        yield metric, "wait", np.flatnonzero(np.isin(operations, kinds) & is_started)
     for kinds, _, patterns in _PATTERNS:
         chosen = np.flatnonzero(np.isin(operations, kinds) & ~is_started)
         for (metric, _), name in zip(patterns, _FIELDS, strict=False):

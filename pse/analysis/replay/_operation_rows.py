@@ -9,6 +9,7 @@ from pse.analysis.replay._communicators import Communicators
 from pse.analysis.replay._rank_calls import RankCalls
 from pse.trace import NONE, EventType
 from pse.trace.format import Array, SendMode, high32, low32
+from pse.trace.query import unsent_messages
 
 END_DTYPE = np.dtype(
     [
@@ -51,9 +52,20 @@ def message_ends(
     receives["is_synchronous"] = False
     for ends, rows in ((sends, out), (receives, back)):
         ends["channel"] = _channels(calls, rows)
-    cancelled = (completions < 0) & np.isin(request[out], request[types == EventType.MPI_REQUEST_CANCEL])
-    sends["communicator"][cancelled] = NONE
-    return int(cancelled.sum())
+    of_sends = np.isin(types, (EventType.MPI_SEND, EventType.MPI_REQUEST_CANCEL))
+    blocking = request[out] == 0
+    left_out = unsent_messages(calls.operations[of_sends]) & (blocking | (completions < 0))
+    sends["communicator"][left_out] = NONE
+    return int(left_out.sum())
+
+
+def open_receives(calls: RankCalls) -> int:
+    """How many receives of a rank were posted, and neither ended nor were cancelled."""
+    posted, *others = (
+        calls.requests[calls.types == kind]
+        for kind in (EventType.MPI_RECEIVE_POST, EventType.MPI_RECEIVE, EventType.MPI_REQUEST_CANCEL)
+    )
+    return int((~np.isin(posted, np.concatenate(others))).sum())
 
 
 def _channels(calls: RankCalls, rows: Array) -> Array | int:

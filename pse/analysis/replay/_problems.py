@@ -91,4 +91,15 @@ def _merge(one: list, other: list) -> list:  # type: ignore[type-arg]
 def _totals(counts: dict[str, int]) -> Iterable[str]:
     for name, (noun, plural, rest) in _TOTALS.items():
         if counts.get(name):
-            yield f"{count_text(counts[name], noun, plural)} {rest}"
+            said = f"{count_text(counts[name], noun, plural)} {rest}"
+            open_receives = counts.get("open_receives", 0) if name == "sends" else 0
+            yield f"{said}{_may_have_got_them(open_receives)}"
+
+
+def _may_have_got_them(receives: int) -> str:
+    """Add to sends without a receive those receives of which it is not known what they got."""
+    if not receives:
+        return ""
+    return (
+        f"; {count_text(receives, 'receive')} whose requests were freed or never completed may have got them"
+    )

@@ -52,6 +52,7 @@ _LINK_DTYPE = np.dtype(
         *((name, WAITING_DTYPE[name]) for name in ("rank", "number", "state", "late", "wait", "time")),
         ("first", "<u4"),  # the late rank's own waits since both synchronized: numbers of it
         ("last", "<u4"),
+        ("before", "<f8"),  # ns of the first of these before both synchronized
         ("cause", "<f8"),  # ns: the sum of these waits and of all delays
         ("path", "<u4"),  # of the wait: number among all call paths
     ]
@@ -346,15 +347,25 @@ def _links(waits: Array, come: _Come, found: _Delays) -> Array:
     late = _key(come.rows["late"], come.rows["late_thread"])
     for thread in np.unique(late).tolist():
         own, chosen = waits[threads == thread], np.flatnonzero(late == thread)
-        before, number = np.cumsum(np.append(0.0, own["wait"])), int(own["number"][0]) if len(own) else 0
-        first, last = (
-            np.searchsorted(own["begin"], times[chosen]) for times in (come.since, come.rows["time"])
-        )
-        last = np.maximum(first, last)
+        sums, number = np.cumsum(np.append(0.0, own["wait"])), int(own["number"][0]) if len(own) else 0
+        first, last, before = _waits_within(own, come.since[chosen], come.rows["time"][chosen])
         links["first"][chosen], links["last"][chosen] = number + first, number + last
-        links["cause"][chosen] = before[last] - before[first]
+        links["before"][chosen] = before
+        links["cause"][chosen] = sums[last] - sums[first] - before
     links["cause"] += found.sums(len(links))
     return links
+
+
+def _waits_within(own: Array, since: Array, until: Array) -> tuple[Array, Array, Array]:
+    """Which waits of a thread are in intervals, and what of the first one is before them, ns.
+
+    While a thread waits, another one of its rank may synchronize with the rank that waits later.
+    """
+    ends = np.maximum.accumulate(own["begin"] + own["wait"])
+    first, last = np.searchsorted(ends, since, side="right"), np.searchsorted(own["begin"], until)
+    last = np.maximum(first, last)
+    begins = np.append(own["begin"], np.inf)[first]
+    return first, last, np.where(last > first, np.maximum(since - begins, 0.0), 0.0)
 
 
 def indirect_costs(links: Columns, kinds: Array) -> Array:
@@ -380,7 +391,7 @@ def indirect_costs(links: Columns, kinds: Array) -> Array:
 
     def passed_on(chosen: Array) -> Array:
         costs, got = np.where(chosen, own["wait"], 0.0), np.zeros(len(order))
-        propagate_waits(own["wait"], costs, own["cause"], first, last, backwards, got)
+        propagate_waits(own["wait"], costs, own["cause"], first, last, own["before"], backwards, got)
         return got
 
     for number in set(np.unique(own["state"]).tolist()) - {JOIN}:

@@ -13,7 +13,7 @@ from pse.analysis.patterns._delay import critical_path_imbalance
 from pse.trace.format import Array, distinct
 
 _MEASURED = (
-    *("mpi_point2point", "mpi_collective", "mpi_synchronization"),
+    *("mpi_point2point", "mpi_collective", "mpi_synchronization", "mpi_other"),
     *("queue_empty", "queue_full", "partition_parked", "arena_wait"),
 )
 """Metrics whose times are those of calls, of which the metrics below them are parts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pse.analysis.replay._call_tree import CallTree
+from pse.analysis.replay._peers import Alone
 from pse.analysis.replay._rank_calls import read_rank
 from pse.text import source_line
 from pse.trace import NONE, EventType
@@ -30,7 +31,7 @@ class OperationPaths:
     """
 
     def __init__(self, trace: Trace) -> None:
-        self._tree = CallTree(trace)
+        self._tree = CallTree(trace, Alone())
         self._ranks = {rank: self._read(trace, rank) for rank in trace.ranks}
         self._texts: list[str] = [self._text(path) for path in range(len(self._tree.paths))]
 

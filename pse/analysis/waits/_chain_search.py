@@ -17,6 +17,7 @@ import numpy as np
 from pse.analysis._activity import Activity, BlockKind, rank_activity
 from pse.analysis.waits._cause_description import CauseDescriber
 from pse.analysis.waits._mpi_wait_causes import mpi_wait_causes
+from pse.analysis.waits._thread_choice import RankThreads
 from pse.analysis.waits._wait_causes import wait_causes
 from pse.analysis.waits._wait_chain import Link, WaitChain, WaitEnd
 from pse.analysis.waits._wake_candidates import CauseKind
@@ -71,7 +72,7 @@ def parse_time(trace: Trace, text: str) -> int:
     return min(round(time), trace.span)
 
 
-def wait_chain(trace: Trace, rank: int, time: int) -> WaitChain:
+def wait_chain(trace: Trace, rank: int, time: int, thread: int | None = None) -> WaitChain:
     """Find what a rank was waiting for at a moment, and for whom, from rank to rank.
 
     Parameters
@@ -82,6 +83,9 @@ def wait_chain(trace: Trace, rank: int, time: int) -> WaitChain:
         The rank to begin with.
     time : int
         The moment, ns since the run's origin; `parse_time` makes it of what a user writes.
+    thread : int, optional
+        Of a rank with several threads in MPI the one to begin with: 0 is that which started MPI; by default
+        one that waits at the moment.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def wait_chain(trace: Trace, rank: int, time: int) -> WaitChain:
     Raises
     ------
     TraceError
-        The trace has no events of this rank.
+        The trace has no events of this rank, or none of this thread.
 
     Examples
     --------
@@ -100,7 +104,7 @@ def wait_chain(trace: Trace, rank: int, time: int) -> WaitChain:
     [(0, 'wait'), (1, 'call')]
     """
     trace.events(rank)
-    return _Search(trace, time).chain(rank)
+    return _Search(trace, time).chain(rank, thread)
 
 
 def wait_suspects(trace: Trace) -> dict[int, int]:
@@ -161,22 +165,43 @@ class _Search:
         self._causes = wait_causes(self._activity)
         self._describer = CauseDescriber(self._activity)
         self._mpi = mpi_wait_causes(self._activity)
+        self._threads = RankThreads(self._activity)
 
-    def chain(self, rank: int) -> WaitChain:
+    def chain(self, rank: int, thread: int | None = None) -> WaitChain:
         links: list[Link] = []
-        asked: set[int] = set()
+        asked: set[tuple[int, int]] = set()
         until: int | None = None
-        while rank not in asked and len(links) < LONGEST:
-            asked.add(rank)
-            links.append(self.link(rank, until))
+        here = rank, self._threads.chosen(rank, thread, self._waiting_threads(rank))
+        while here not in asked and len(links) < LONGEST:
+            asked.add(here)
+            links.append(self.link(here[0], until, here[1]))
             after = links[-1].ended_by
             if after is None or (after.certain and after.time <= self._time):
                 return WaitChain(self._time, tuple(links))
-            rank, until = after.rank, after.time if after.certain else None
-        return WaitChain(self._time, tuple(links), circle=rank in asked)
+            until = after.time if after.certain else None
+            here = after.rank, self._late_thread(after.rank, until)
+        return WaitChain(self._time, tuple(links), circle=here in asked)
 
-    def link(self, rank: int, until: int | None = None) -> Link:
-        """What a rank did at the moment."""
+    def _waiting_threads(self, rank: int) -> list[int]:
+        """Threads of a rank in calls of MPI at the moment; only those that others kept waiting if any did."""
+        rows = [row for row in self._open_calls(rank) if self._routine_name(row).startswith("MPI_")]
+        kept = [row for row in rows if self._mpi[row]["rank"] != NONE and self._mpi[row]["time"] > self._time]
+        return sorted({int(self._threads.of_call[row]) for row in kept or rows})
+
+    def _late_thread(self, rank: int, until: int | None) -> int:
+        """The thread of a rank that ended a wait at a time: it was in MPI then."""
+        if until is None:
+            return self._threads.chosen(rank, None, self._waiting_threads(rank))
+        calls = self._activity.routines
+        near = (calls["rank"] == rank) & (calls["enter"] <= until) & (calls["leave"] >= until)
+        rows = np.flatnonzero(near)
+        rows = rows[np.argsort(-calls["enter"][rows], kind="stable")]  # The last that began.
+        return int(self._threads.of_call[rows[0]]) if len(rows) else 0
+
+    def link(self, rank: int, until: int | None = None, thread: int = 0) -> Link:
+        """What a rank, or one of its threads, did at the moment."""
+        if rank in self._threads.several:
+            return self._of_thread(rank, until, thread)
         name = self._names.spoken_rank(rank)
         if rank not in self._trace.ranks:
             return Link(rank, name, "lost")
@@ -191,6 +216,25 @@ class _Search:
             link = self._in_routine(rank, name, int(self._activity.blocks["row"][block]))
         if link.ended_by is None and until is not None and link.end is not None and until > link.end:
             link = dataclasses.replace(link, meanwhile=self._meanwhile(rank, until))
+        return link
+
+    def _of_thread(self, rank: int, until: int | None, thread: int) -> Link:
+        """What a thread did, of a rank of which nothing but routines was recorded."""
+        name = f"{self._names.spoken_rank(rank)} · thread {thread}"
+        waiting = self._waiting_threads(rank)
+        others = tuple(other for other in waiting if other != thread) if thread in waiting else ()
+        rows = [row for row in self._open_calls(rank) if self._threads.of_call[row] == thread]
+        in_mpi = [row for row in rows if self._routine_name(row).startswith("MPI_")]
+        if in_mpi:
+            return dataclasses.replace(self._in_routine(rank, name, in_mpi[0]), thread=thread, others=others)
+        begin, end = self._threads.around(rank, thread, self._time)
+        first, last = self._ends(rank)
+        begin, end = max(begin, first), min(end, last)
+        inside = self._routine_name(rows[0]) if rows else ""
+        link = Link(rank, name, "program", begin, end, routine=inside, thread=thread)
+        if until is not None and until > end:
+            spent = self._threads.spent(rank, thread, self._time, until)
+            link = dataclasses.replace(link, meanwhile=spent)
         return link
 
     def _block(self, rank: int) -> int:

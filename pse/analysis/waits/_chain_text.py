@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pse.analysis.waits._wait_chain import Link, Message, WaitChain, WaitEnd
-from pse.text import moment_text, size_text, time_text
+from pse.text import list_text, moment_text, size_text, time_text
 
 PROGRAM = "the program"
 LONG = 1_000_000
@@ -58,6 +58,7 @@ def wait_chain_text(chain: WaitChain) -> Iterator[str]:
     for link in chain.links:
         yield from _link(link, chain)
     yield from _end(chain)
+    yield from _other_threads(chain.links[0])
 
 
 def _link(link: Link, chain: WaitChain) -> Iterator[str]:
@@ -187,12 +188,19 @@ def _end(chain: WaitChain) -> Iterator[str]:
         yield f"so {_short(first)} waited for {_short(last)}, which {_what(last)}"
 
 
+def _other_threads(first: Link) -> Iterator[str]:
+    if first.others:
+        threads = list_text([str(thread) for thread in first.others])
+        who = f"threads {threads} were" if len(first.others) > 1 else f"thread {threads} was"
+        yield f"of rank {first.rank} {who} in MPI, too: --thread chooses one"
+
+
 def _nobody(last: Link) -> str:
     return f"the trace shows nobody who came late to this {last.routine}"
 
 
 def _short(link: Link) -> str:
-    return f"rank {link.rank}"
+    return f"rank {link.rank}" if link.thread is None else f"rank {link.rank} · thread {link.thread}"
 
 
 def _what(link: Link) -> str:

@@ -134,6 +134,10 @@ class Link:
         What the rank did from the moment until it handed over: names and times in ns.
     line : str
         The line of the call site; in a segment the lines of the calls that lead there, too.
+    thread : int or None
+        Of a rank with several threads in MPI the one that this is of.
+    others : tuple of int
+        Threads of it that waited in MPI at the moment, too.
 
     See Also
     --------
@@ -162,6 +166,8 @@ class Link:
     ended_by: WaitEnd | None = None
     meanwhile: tuple[tuple[str, int], ...] = ()
     line: str = ""
+    thread: int | None = None
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from pse.trace.query import Communicators, mpi_collectives
 _WHOLE, _PARTS = "whole", "parts"
 _KINDS = {
     Collective.BARRIER: (StepKind.BARRIER, _WHOLE),
-    Collective.CREATE_COMMUNICATOR: (StepKind.BARRIER, _WHOLE),
+    **dict.fromkeys(
+        (Collective.CREATE_COMMUNICATOR, Collective.WINDOW, Collective.FILE), (StepKind.BARRIER, _WHOLE)
+    ),
     Collective.BCAST: (StepKind.BROADCAST, _WHOLE),
     Collective.REDUCE: (StepKind.REDUCE, _WHOLE),
     Collective.GATHER: (StepKind.GATHER, _WHOLE),

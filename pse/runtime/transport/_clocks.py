@@ -15,6 +15,7 @@ import itertools
 import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
@@ -22,6 +23,7 @@ from mpi4py import MPI
 from pse._abi.environment import METAHOST_VARIABLE
 from pse.runtime.distribution._trees import NodeTree
 from pse.runtime.supervise._backoff import await_request
+from pse.runtime.supervise._launcher_records import boot_id
 from pse.trace import EventType, Recorder, clock
 
 CLOCK_TAG = 5
@@ -42,27 +44,33 @@ def record_clock(comm: MPI.Intracomm, nodes: Sequence[int], recorder: Recorder) 
     """
     if not any(nodes):
         return
-    rank, metahosts = comm.Get_rank(), _number_metahosts(comm)
+    rank = comm.Get_rank()
+    metahosts = _numbered(comm, os.environ.get(METAHOST_VARIABLE, ""))
+    ask = partial(_ask, comm, recorder, _numbered(comm, _own_clock()))
     own = [other for other, metahost in enumerate(metahosts) if metahost == metahosts[rank]]
     for tree in (NodeTree.over(range(len(nodes)), metahosts), NodeTree.over(own, nodes)):
-        tree.ask_upwards(rank, partial(_ask, comm, recorder), partial(_answer, comm))
+        tree.ask_upwards(rank, ask, partial(_answer, comm))
 
 
-def _number_metahosts(comm: MPI.Intracomm) -> list[int]:
-    """The metahost of every rank, as a number that is the same for all ranks of one."""
+def _own_clock() -> str:
+    """Which clock this rank has: hosts of one kernel share it, but for what a namespace adds."""
+    offsets = Path("/proc/self/timens_offsets")  # Kernels without namespaces of time have no such file.
+    return boot_id() + (offsets.read_text() if offsets.exists() else "")
+
+
+def _numbered(comm: MPI.Intracomm, text: str) -> list[int]:
+    """What every rank says, as a number that is the same for all ranks that say the same."""
     import hashlib  # Most runs are on one node.
 
-    digest = hashlib.blake2b(
-        os.environ.get(METAHOST_VARIABLE, "").encode(errors="replace"), digest_size=8
-    ).digest()
+    digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest()
     found = np.empty(comm.Get_size(), "<u8")
     await_request(comm.Iallgather(np.frombuffer(digest, "<u8"), found))
     numbers: list[int] = np.unique(found, return_inverse=True)[1].tolist()
     return numbers
 
 
-def _ask(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
-    """Compare this clock with that of another rank, when it is ready to answer."""
+def _ask(comm: MPI.Intracomm, recorder: Recorder, clocks: Sequence[int], above: int) -> None:
+    """Compare this clock with that of another rank, when it is ready to answer; `clocks` are all ranks'."""
     time_there = np.zeros(1, "<i8")
     await_request(comm.Irecv(time_there, above, CLOCK_TAG))
     trips = []
@@ -73,8 +81,10 @@ def _ask(comm: MPI.Intracomm, recorder: Recorder, above: int) -> None:
         trips.append((clock() - sent, sent, int(time_there[0])))
     trip, sent, there = min(trips)
     here = sent + trip // 2
-    offset = (there - here) & (2**64 - 1)
-    recorder.record_at(here, EventType.CLOCK_SYNC, a=offset, b=(trip + 1) // 2, c=above)
+    offset, bound = there - here, (trip + 1) // 2
+    if clocks[comm.Get_rank()] == clocks[above] and abs(offset) <= bound:
+        offset = 0  # What was measured is how uneven the two ways were.
+    recorder.record_at(here, EventType.CLOCK_SYNC, a=offset & (2**64 - 1), b=bound, c=above)
 
 
 def _answer(comm: MPI.Intracomm, other: int) -> None:

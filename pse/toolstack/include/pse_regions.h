@@ -27,6 +27,7 @@ struct pse_region_functions {
     int is_known; /* whether anybody wants to see regions */
     void (*enter)(const struct pse_region *region);
     void (*leave)(const char *name);
+    void (*leave_at)(const struct pse_region *end); /* NULL: the tools are older than this header */
 };
 
 __attribute__((unused, no_instrument_function)) static inline void
@@ -34,9 +35,11 @@ pse_region_find(struct pse_region_functions *found)
 {
     void *program = dlopen(NULL, RTLD_LAZY); /* with all that is preloaded */
     if (program) {
-        void *enter = dlsym(program, "pse_region_enter"), *leave = dlsym(program, "pse_region_leave");
+        void *enter = dlsym(program, "pse_region_enter"), *leave = dlsym(program, "pse_region_leave"),
+             *leave_at = dlsym(program, "pse_region_leave_at");
         __builtin_memcpy(&found->enter, &enter, sizeof enter);
         __builtin_memcpy(&found->leave, &leave, sizeof leave);
+        __builtin_memcpy(&found->leave_at, &leave_at, sizeof leave_at);
         dlclose(program);
     }
     __atomic_store_n(&found->is_known, 1, __ATOMIC_RELEASE);
@@ -68,6 +71,16 @@ __attribute__((unused, no_instrument_function)) static inline void pse_region_en
         functions->leave(name);
 }
 
+__attribute__((unused, no_instrument_function)) static inline void
+pse_region_end_at(const struct pse_region *end)
+{
+    const struct pse_region_functions *functions = pse_region_functions();
+    if (functions->leave_at)
+        functions->leave_at(end);
+    else
+        pse_region_end(end->name);
+}
+
 __attribute__((unused, always_inline, no_instrument_function)) static inline const char *
 pse_region_scope(const struct pse_region *region)
 {
@@ -88,7 +101,11 @@ __attribute__((unused, no_instrument_function)) static inline void pse_region_en
         static const struct pse_region pse_region_here = {region_name, __FILE__, __LINE__};                  \
         pse_region_begin(&pse_region_here);                                                                  \
     } while (0)
-#define PSE_REGION_END(region_name) pse_region_end(region_name)
+#define PSE_REGION_END(region_name)                                                                          \
+    do {                                                                                                     \
+        const struct pse_region pse_region_here = {region_name, __FILE__, __LINE__};                         \
+        pse_region_end_at(&pse_region_here);                                                                 \
+    } while (0)
 
 /* From here to the end of the block, however it is left. */
 #define PSE_REGION(region_name)                                                                              \
@@ -113,7 +130,7 @@ struct pse_early_region {
 
 struct pse_region_hooks {
     void (*enter)(const struct pse_region *region);
-    void (*leave)(const char *name);
+    void (*leave)(const struct pse_region *end); /* of its name; line 0: where it is is not known */
     void (*function_enter)(void *function);
     void (*function_leave)(void *function);
     unsigned early_count; /* some may have found no room in the list */

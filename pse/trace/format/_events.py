@@ -102,7 +102,8 @@ class EventType(IntEnum):
     MPI_RECEIVE_POST = 74  # a receive was posted
     MPI_RECEIVE = 75  # a message was received
     MPI_REQUEST_TEST = 76  # a request was found not to be complete
-    MPI_REQUEST_CANCEL = 77  # a request was cancelled
+    # a request was cancelled, or its sending failed; request 0: the last blocking send to there failed
+    MPI_REQUEST_CANCEL = 77
     MPI_PROBE = 78  # a blocking probe found a message: the next of its kind to be received after this
     # the partitioned message of a request takes another channel than the first one of its kind; before what
     # starts it
@@ -282,3 +283,5 @@ class Collective(IntEnum):
     NEIGHBOR_ALLTOALLW = 22  # MPI_Neighbor_alltoallw
     CREATE_COMMUNICATOR = 23  # MPI_Comm_dup, MPI_Comm_split and their kin
     OTHER = 24  # any other, in imported traces
+    WINDOW = 25  # MPI_Win_create, MPI_Win_fence, MPI_Win_free and their kin
+    FILE = 26  # MPI_File_open, MPI_File_close, MPI_File_write_all and their kin

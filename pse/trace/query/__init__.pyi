@@ -18,6 +18,7 @@ from ._mpi_messages import (
     lost_ranks as lost_ranks,
     mpi_collectives as mpi_collectives,
     mpi_messages as mpi_messages,
+    unsent_messages as unsent_messages,
 )
 from ._names import Names as Names
 from ._partition_messages import messages_between_ranks as messages_between_ranks

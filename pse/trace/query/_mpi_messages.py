@@ -37,7 +37,7 @@ MPI_COLLECTIVE_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
         ("communicator", "<u4"),  # the same number on all ranks
-        ("ordinal", "<i8"),  # of the operation on its communicator, the same on all ranks
+        ("ordinal", "<i8"),  # of the operation on its communicator, window or file, the same on all ranks
         ("operation", "<u2"),  # Collective
         ("begin", "<i8"),  # ns
     ]
@@ -233,12 +233,40 @@ def _ends(trace: TraceFiles, known: Communicators, rank: int, kind: EventType) -
     if is_send:
         requests = high32(events["c"])
         ends["complete"] = _times_of(trace, rank, EventType.MPI_SEND_COMPLETE, requests)
-        cancelled = high32(trace.select(rank, EventType.MPI_REQUEST_CANCEL)["c"])
-        other[(ends["complete"] < 0) & np.isin(requests, cancelled)] = NONE
+        left_out = unsent_messages(trace.select(rank, kind, EventType.MPI_REQUEST_CANCEL))
+        other[left_out & (ends["complete"] < 0)] = NONE
     else:
         ends["posted"] = _times_of(trace, rank, EventType.MPI_RECEIVE_POST, high32(events["c"]))
     known_ends: Array = ends[other != NONE]
     return known_ends
+
+
+def unsent_messages(events: Array) -> Array:
+    """Find the sends of a rank that were cancelled, unless they are complete, or that failed.
+
+    Parameters
+    ----------
+    events : structured array
+        Its MPI_SEND and MPI_REQUEST_CANCEL in their order, with ``type``, ``b`` and ``c``.
+
+    Returns
+    -------
+    array of bool, shape (sends,)
+        Which of the sends these are.
+
+    Examples
+    --------
+    >>> unsent_messages(pse.trace.open("mpi1").select(0, EventType.MPI_SEND))
+    array([False])
+    """
+    is_send = events["type"] == EventType.MPI_SEND
+    sends, ends = np.flatnonzero(is_send), np.flatnonzero(~is_send)
+    requests, ended = high32(events["c"][sends]), high32(events["c"][ends])
+    found: Array = (requests > 0) & np.isin(requests, ended)
+    for end in ends[ended == 0].tolist():  # A blocking one failed: the last of its kind.
+        alike = (events["b"][sends] == events["b"][end]) & (events["c"][sends] == events["c"][end])
+        found[np.flatnonzero(alike & (sends < end))[-1:]] = True
+    return found
 
 
 def _times_of(trace: TraceFiles, rank: int, kind: EventType, requests: Array) -> Array:
@@ -284,8 +312,8 @@ def mpi_collectives(trace: TraceFiles) -> Array:
         made["rank"], made["operation"] = rank, events["flags"]
         made["communicator"] = known.number(rank, low32(events["c"]))
         made["begin"] = trace.run_times(rank, events["time"])
-        order = np.argsort(made["communicator"], kind="stable")
-        begins = np.searchsorted(made["communicator"][order], made["communicator"][order], side="left")
-        made["ordinal"][order] = np.arange(len(made)) - begins
+        shared = low32(events["b"]).astype("<u8")
+        within = ordinals([shared, made["communicator"]])
+        made["ordinal"] = shared << np.uint64(32) | within.astype("<u8")
         parts.append(made)
     return np.concatenate(parts)

@@ -1,7 +1,7 @@
 """Who waited for whom at a moment: a run with known numbers, and odd ones."""
 
 import pytest
-from pse_testing.traces import region_rows, text_rows
+from pse_testing.traces import region_rows, text_rows, write_trace
 
 from pse import trace
 from pse.analysis import (
@@ -257,3 +257,59 @@ def test_a_text_that_is_not_a_moment_of_the_run_is_refused(pipeline, text, messa
         parse_time(pipeline, text)
     assert raised.value.help.startswith(("write seconds since", "write a time up to 0.000010 s, a share"))
     assert parse_time(pipeline, "0.000010 s") == 10000
+
+
+def threads_in_mpi(directory):
+    """Rank 0's thread 0 computes between calls, threads 1 and 2 wait for rank 1 and for nobody known."""
+    rows = [
+        [*text_rows(1, "MPI_Recv"), *text_rows(2, "MPI_Send"), *text_rows(3, "MPI_Barrier")] for _ in "ab"
+    ]
+    for rank, own in enumerate(rows):
+        own.append(
+            {
+                "type": EventType.MPI_COMMUNICATOR,
+                "time": 10,
+                "a": pair(1, 0),
+                "b": pair(0, 1),
+                "c": pair(2, rank),
+            }
+        )
+    members = {"type": EventType.MPI_COMMUNICATOR_RANKS, "time": 10, "a": pair(1, 0), "b": pair(0, 1)}
+    rows[0].append(members | {"c": pair(NONE, NONE)})
+
+    def turn(time, thread, *events):
+        return [{"type": EventType.THREAD, "time": time, "a": thread}, *events]
+
+    enter, leave = (
+        lambda number, time, begin=0, kind=kind: {"type": kind, "time": time, "a": number, "b": begin}
+        for kind in (EventType.REGION_ENTER, EventType.REGION_LEAVE)
+    )
+    received = {"type": EventType.MPI_RECEIVE, "time": 5000, "a": 8, "b": pair(1, 7), "c": pair(1, 0)}
+    rows[0] += [*turn(100, 0, enter(3, 100), leave(3, 900, 100)), *turn(1000, 2, enter(3, 1000))]
+    rows[0] += [*turn(1100, 1, enter(1, 1100), received, leave(1, 5010, 1100))]
+    rows[0] += [*turn(6000, 2, leave(3, 6000, 1000)), *turn(7000, 0, enter(3, 7000), leave(3, 7100, 7000))]
+    sent = {"type": EventType.MPI_SEND, "time": 4800, "a": 8, "b": pair(0, 7), "c": pair(1, 0)}
+    rows[1] += [enter(3, 100), leave(3, 900, 100), enter(2, 4790), sent, leave(2, 4900, 4790)]
+    return write_trace(directory, rows, None)
+
+
+def test_the_thread_that_waits_is_asked_or_the_one_that_is_chosen(tmp_path, pse):
+    run = threads_in_mpi(tmp_path / "run")
+    lines = [*wait_chain_text(wait_chain(run, 0, 3000))]
+    assert lines[1] == "rank 0 · thread 1 was in MPI_Recv"
+    assert lines[-1] == "so rank 0 · thread 1 waited for rank 1, which was outside of MPI, in the program"
+    both = wait_chain(run, 0, 5500).links
+    assert [(link.thread, link.routine, link.others) for link in both] == [(2, "MPI_Barrier", ())]
+    chosen = wait_chain(run, 0, 3000, thread=2)
+    assert chosen.links[0].routine == "MPI_Barrier"
+    done = pse("trace", "why", run.path, "--rank", "0", "--at", "3us", "--thread", "0")
+    assert "rank 0 · thread 0 was outside of MPI, in the program" in done.out
+    assert "for 6.10 µs" in done.out
+    with pytest.raises(trace.TraceError, match="rank 0 has no thread 5 that calls MPI"):
+        wait_chain(run, 0, 3000, thread=5)
+
+
+def test_several_threads_that_are_in_mpi_are_told(tmp_path):
+    chain = wait_chain(threads_in_mpi(tmp_path / "run"), 0, 5005)
+    assert [(link.thread, link.routine, link.others) for link in chain.links] == [(1, "MPI_Recv", (2,))]
+    assert [*wait_chain_text(chain)][-1] == "of rank 0 thread 2 was in MPI, too: --thread chooses one"

@@ -63,6 +63,19 @@ if len(made) > 1:
     for request in pair:
         request.Wait()
         request.Free()
+makes = [world.Dup, lambda: MPI.Win.Allocate(8, comm=world),
+         lambda: MPI.File.Open(world, "data", MPI.MODE_CREATE | MPI.MODE_RDWR),
+         lambda: world.Create_group(world.Get_group())]
+results = []
+for make in (*makes, lambda: results[1].Fence(), lambda: results[2].Close(), lambda: results[1].Free()):
+    if first:
+        time.sleep({DELAY})
+    results.append(make())
+    world.Barrier()
+try:
+    world.Send(data, 99)
+except MPI.Exception:
+    pass
 if first:
     print(len(made))
 """
@@ -82,6 +95,12 @@ def test_persistent_partitioned_and_some_requests_wait_for_late_senders(pse, tmp
     assert cube.total("mpi_latesender_wo") == 0
     sender, receiver = late["MPI_Wait"]
     assert sender == 0
+    joint = cube.by_region("mpi_other_wait")
+    assert {name.removesuffix("_c") for name in joint} == {f"MPI_{name}" for name in (
+        *("Comm_dup", "Comm_create_group"), *("Win_allocate", "Win_fence", "Win_free"),
+        *("File_open", "File_close"),
+    )}  # fmt: skip
+    assert all(waited >= 0.9e9 * DELAY for _, waited in joint.values())
     made = int(done.out)
     assert receiver >= 1e9 * DELAY * (3 if made > 1 else 0.5)  # the last partition, too, is waited for
     if made > 1:
@@ -238,6 +257,31 @@ def test_cancelled_sends_are_no_messages(tmp_path):
     assert analyze(run).problems == ()
     assert analyze(run).by_region("mpi_latesender") == {"MPI_Recv": [0, 300]}
     assert len(mpi_messages(run)) == 1
+
+
+def test_blocking_sends_that_failed_are_no_messages(tmp_path):
+    """The first one goes to a rank that does not exist, the second one of two alike fails, too."""
+    program = PlantedWaits(2, [[0, 1]])
+    failed = {"type": EventType.MPI_REQUEST_CANCEL, "c": pair(1, 0)}
+    for begin, target, rows in ((900, 99, [failed]), (920, 1, []), (940, 1, [failed])):
+        told = [row | {"time": begin + 5, "b": pair(target, 7)} for row in rows]
+        sent = program.send(0, begin + 1, 1, 0, 7) | {"b": pair(target, 7)}
+        program.call(0, "MPI_Send", begin, begin + 10, sent, *told)
+    program.call(1, "MPI_Recv", 900, 1000, program.receive(999, 0, 0, 7))
+    run = program.write(tmp_path / "run")
+    assert analyze(run).problems == ()
+    assert analyze(run).by_region("mpi_latesender") == {"MPI_Recv": [0, 20]}
+    assert mpi_messages(run)["sent"].tolist() == [921]
+
+
+def test_receives_of_which_requests_were_freed_may_have_got_what_nobody_received(tmp_path):
+    program = PlantedWaits(2, [[0, 1]])
+    program.call(1, "MPI_Irecv", 900, 910, program.post(901, 0, 0, 7, program.request(1)))
+    program.call(0, "MPI_Send", 920, 930, program.send(0, 921, 1, 0, 7))
+    assert analyze(program.write(tmp_path / "run")).problems == (
+        "1 send without a receive in the trace; "
+        "1 receive whose requests were freed or never completed may have got them",
+    )
 
 
 def test_partitioned_messages_and_others_of_one_tag_are_apart(tmp_path):

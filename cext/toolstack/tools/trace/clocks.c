@@ -3,6 +3,8 @@
 #include "clocks.h"
 
 #include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "abi_environment.h"
@@ -13,10 +15,16 @@
 
 enum { ROUND_TRIPS = 10 };
 
+/* What a rank tells of where it is: numbers that differ where these do. */
+struct where {
+    uint64_t metahost, host, clock;
+};
+
 /* A host, and with whom it compares its clock. */
 struct host {
     uint64_t number;
     int first, reference; /* ranks */
+    bool has_clock_of_reference;
 };
 
 static MPI_Comm clocks = MPI_COMM_NULL; /* of all ranks, where there are several hosts */
@@ -36,6 +44,23 @@ static uint64_t host_number(uint64_t metahost)
     return pse_hash(metahost, name, strlen(name));
 }
 
+static uint64_t add_file(uint64_t number, const char *path)
+{
+    char text[256];
+    FILE *file = fopen(path, "re");
+    const size_t size = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    return pse_hash(number, text, size);
+}
+
+/* Hosts of one kernel, as containers and emulated nodes are, have one clock but for what a namespace adds. */
+static uint64_t clock_number(uint64_t host)
+{
+    const uint64_t booted = add_file(PSE_HASH, "/proc/sys/kernel/random/boot_id");
+    return booted == PSE_HASH ? host : add_file(booted, "/proc/self/timens_offsets");
+}
+
 /* A rank tells the time to one other. */
 static void tell_time(int other)
 {
@@ -48,7 +73,7 @@ static void tell_time(int other)
     }
 }
 
-static void ask_time(int reference)
+static void ask_time(int reference, bool may_be_same_clock)
 {
     uint64_t there, best = UINT64_MAX, time = 0, offset = 0;
     PMPI_Recv(&there, 1, MPI_UINT64_T, reference, 0, clocks, MPI_STATUS_IGNORE); /* It is our turn. */
@@ -63,6 +88,8 @@ static void ask_time(int reference)
             offset = there - time;
         }
     }
+    if (may_be_same_clock && (uint64_t)llabs((int64_t)offset) <= (best + 1) / 2)
+        offset = 0; /* What was measured is how uneven the two ways were. */
     if (pse_trace_recorder)
         pse_trace_put(time, PSE_EVENT_CLOCK_SYNC, 0, offset, (best + 1) / 2, (uint32_t)reference);
 }
@@ -75,32 +102,35 @@ void pse_trace_compare_clocks(void)
         if ((int)pse_trace_job_rank == host->reference)
             tell_time(host->first);
         else if ((int)pse_trace_job_rank == host->first)
-            ask_time(host->reference);
+            ask_time(host->reference, host->has_clock_of_reference);
 }
 
 /* The first rank of a rank's metahost, or rank 0 if that is on the same host. */
-static int reference_of(const uint64_t (*numbers)[2], int rank)
+static int reference_of(const struct where *ranks, int rank)
 {
     int first = 0;
-    while (numbers[first][0] != numbers[rank][0])
+    while (ranks[first].metahost != ranks[rank].metahost)
         first++;
-    return numbers[first][1] == numbers[rank][1] ? 0 : first;
+    return ranks[first].host == ranks[rank].host ? 0 : first;
 }
 
 void pse_trace_find_hosts(int ranks)
 {
-    const uint64_t metahost = metahost_number(), own[2] = {metahost, host_number(metahost)};
-    uint64_t (*numbers)[2] = pse_tool_memory((size_t)ranks * sizeof *numbers);
+    const uint64_t metahost = metahost_number(), host = host_number(metahost);
+    const struct where own = {metahost, host, clock_number(host)};
+    struct where *all = pse_tool_memory((size_t)ranks * sizeof *all);
     hosts = pse_tool_memory((size_t)ranks * sizeof *hosts);
-    PMPI_Allgather(own, 2, MPI_UINT64_T, numbers, 2, MPI_UINT64_T, MPI_COMM_WORLD);
+    PMPI_Allgather(&own, 3, MPI_UINT64_T, all, 3, MPI_UINT64_T, MPI_COMM_WORLD);
     for (int rank = 0; rank < ranks; rank++) {
+        const int reference = reference_of(all, rank);
         int known = 0;
-        while (known < host_count && hosts[known].number != numbers[rank][1])
+        while (known < host_count && hosts[known].number != all[rank].host)
             known++;
         if (known == host_count)
-            hosts[host_count++] = (struct host){numbers[rank][1], rank, reference_of(numbers, rank)};
+            hosts[host_count++] =
+                (struct host){all[rank].host, rank, reference, all[rank].clock == all[reference].clock};
     }
-    free(numbers);
+    free(all);
     if (host_count > 1)
         PMPI_Comm_dup(MPI_COMM_WORLD, &clocks);
 }

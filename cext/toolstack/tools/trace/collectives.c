@@ -1,6 +1,9 @@
 /* Records of collective operations. */
 #include "collectives.h"
 
+#include <stdlib.h>
+
+#include "tool_memory.h"
 #include "writer.h"
 
 void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm)
@@ -37,6 +40,46 @@ void pse_trace_collective_starts(uint16_t operation, int root, MPI_Comm comm, ui
     struct trace_request *made = pse_trace_collective_made(operation, root, comm, sent_bytes, bytes, handle);
     made->persistent = false;
     pse_trace_put_start(made, time);
+}
+
+/* Windows and files: the n-th one that is made with a communicator is the n-th one on all of its ranks. */
+
+struct shared_object {
+    struct pse_handle_node node;
+    uint32_t communicator, number;
+};
+
+struct pse_handle_table pse_trace_windows, pse_trace_files;
+
+void pse_trace_shared_made(struct pse_handle_table *table, uintptr_t handle, MPI_Comm comm)
+{
+    struct trace_communicator *on = pse_trace_communicator_of(comm);
+    struct shared_object *made = pse_tool_memory(sizeof *made);
+    made->communicator = on->number;
+    made->number = ++on->shared;
+    pse_handle_add(table, handle, made);
+}
+
+void pse_trace_shared_begins(uint16_t operation, const struct pse_handle_table *table, uintptr_t handle)
+{
+    const struct shared_object *on = pse_trace_is_writing() ? pse_handle_find(table, handle) : NULL;
+    if (on)
+        pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COLLECTIVE_BEGIN, operation, PSE_NONE, on->number,
+                      pse_pair(on->communicator, 0));
+}
+
+void pse_trace_shared_ends(uint16_t operation, const struct pse_handle_table *table, uintptr_t handle)
+{
+    const struct shared_object *on = pse_handle_find(table, handle);
+    if (on)
+        pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COLLECTIVE_END, operation, 0, 0,
+                      pse_pair(on->communicator, 0));
+}
+
+void pse_trace_shared_freed(uint16_t operation, struct pse_handle_table *table, uintptr_t handle)
+{
+    pse_trace_shared_ends(operation, table, handle);
+    free(pse_handle_take(table, handle));
 }
 
 /* The number of the n-th copy of an intercommunicator, the same in both groups; no rank counts so far. */

@@ -19,4 +19,11 @@ void pse_trace_collective_starts(uint16_t operation, int root, MPI_Comm comm, ui
 /* MPI_Comm_idup: see communicators.h. */
 void pse_trace_idup_starts(MPI_Comm *newcomm, MPI_Comm comm, uint64_t time, const MPI_Request *handle);
 
+/* Operations on windows and files, by the ranks of the communicators with which these were made. */
+extern struct pse_handle_table pse_trace_windows, pse_trace_files;
+void pse_trace_shared_made(struct pse_handle_table *table, uintptr_t handle, MPI_Comm comm);
+void pse_trace_shared_begins(uint16_t operation, const struct pse_handle_table *table, uintptr_t handle);
+void pse_trace_shared_ends(uint16_t operation, const struct pse_handle_table *table, uintptr_t handle);
+void pse_trace_shared_freed(uint16_t operation, struct pse_handle_table *table, uintptr_t handle);
+
 #endif

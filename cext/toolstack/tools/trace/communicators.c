@@ -156,7 +156,19 @@ static void agree(MPI_Comm comm, struct trace_communicator *made)
         PMPI_Bcast(made->identity, 2, MPI_UINT32_T, 0, comm);
 }
 
+/* The call that makes a communicator, as an operation on it. */
+static void put_meeting(uint16_t type, uint64_t time, const struct trace_communicator *made)
+{
+    const uint64_t root = type == PSE_EVENT_MPI_COLLECTIVE_BEGIN ? PSE_NONE : 0;
+    pse_trace_put(time, type, PSE_COLLECTIVE_CREATE_COMMUNICATOR, root, 0, pse_pair(made->number, 0));
+}
+
 void pse_trace_communicator_made(MPI_Comm comm, MPI_Comm parent)
+{
+    pse_trace_communicator_met(comm, parent, 0);
+}
+
+void pse_trace_communicator_met(MPI_Comm comm, MPI_Comm parent, uint64_t time)
 {
     pse_trace_let_go();
     if (comm == MPI_COMM_NULL || !pse_trace_begin_records())
@@ -169,7 +181,11 @@ void pse_trace_communicator_made(MPI_Comm comm, MPI_Comm parent)
         return;
     }
     pse_trace_know_communicator(comm, made);
+    if (time) /* At first: with several threads times of a file never go back. */
+        put_meeting(PSE_EVENT_MPI_COLLECTIVE_BEGIN, time, made);
     pse_trace_put_communicator(comm, parent, made);
+    if (time)
+        put_meeting(PSE_EVENT_MPI_COLLECTIVE_END, pse_trace_now, made);
     pse_trace_unlock();
 }
 

@@ -38,6 +38,7 @@ struct trace_communicator {
     bool knows_neighbors;
     int sources, targets; /* neighbours in its topology, once that is known */
     uint32_t copies;      /* how often MPI_Comm_idup copied an intercommunicator */
+    uint32_t shared;      /* how many windows and files were made with it */
     uint32_t identity[2];
 };
 
@@ -61,6 +62,8 @@ void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct tra
 __attribute__((cold)) struct trace_communicator *pse_trace_unseen_communicator(MPI_Comm comm);
 /* All members of a new communicator are here. */
 void pse_trace_communicator_made(MPI_Comm comm, MPI_Comm parent);
+/* The same after a call of just these ranks, which began at a time. */
+void pse_trace_communicator_met(MPI_Comm comm, MPI_Comm parent, uint64_t time);
 /* With the numbers of its neighbours, for which MPI is asked once. */
 const struct trace_communicator *pse_trace_with_neighbors(MPI_Comm comm, struct trace_communicator *known);
 void pse_trace_communicator_named(MPI_Comm comm, const char *name);

@@ -42,6 +42,15 @@ void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint
                   pse_pair(pse_trace_place(on, partner), (uint32_t)tag), pse_pair(on->number, 0));
 }
 
+void pse_trace_send_failed(MPI_Comm comm, int partner, int tag)
+{
+    if (partner == MPI_PROC_NULL)
+        return;
+    const struct trace_communicator *on = pse_trace_communicator_of(comm);
+    pse_trace_put(pse_trace_now, PSE_EVENT_MPI_REQUEST_CANCEL, 0, 0,
+                  pse_pair(pse_trace_place(on, partner), (uint32_t)tag), pse_pair(on->number, 0));
+}
+
 /* What a status says of a message: it was received, or a probe found it. */
 static void put_found(uint16_t type, uint16_t mode, uint64_t at, uint32_t first_partner,
                       const MPI_Status *status)
@@ -318,6 +327,8 @@ static MPI_Status status_of_receive(const struct trace_request *request, const M
 static void put_completion(struct trace_request *request, const MPI_Status *status, int error)
 {
     int undone = !pse_message_came(error);
+    if (undone && request->kind & SENDS)
+        pse_trace_put(pse_trace_now, PSE_EVENT_MPI_REQUEST_CANCEL, 0, 0, 0, at(request));
     if (request->cancelled && !undone)
         PMPI_Test_cancelled(status, &undone);
     if (undone)

@@ -88,6 +88,8 @@ struct trace_end {
 
 /* Blocking calls. */
 void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes);
+/* A blocking send that was written before its call returned an error. */
+void pse_trace_send_failed(MPI_Comm comm, int partner, int tag);
 void pse_trace_received(MPI_Comm comm, const MPI_Status *status);
 void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status);
 /* Probed messages remember their communicator. */

@@ -233,6 +233,7 @@ enum { NO_ROOT = -1 };
     }
 #define SUCCEEDED(code) RECORDED_IF(returned == MPI_SUCCESS, code)
 #define CAME(code) RECORDED_IF(pse_message_came(returned), code)
+#define SENT(tag) RECORDED_IF(!pse_message_came(returned), pse_trace_send_failed(comm, dest, tag))
 /* MPI may have ended requests though it returns an error. */
 #define ENDED(code) RECORDED_IF(true, code)
 #define BEGIN(operation, root) pse_trace_collective_begins(PSE_COLLECTIVE_##operation, root, comm)
@@ -246,6 +247,9 @@ enum { NO_ROOT = -1 };
 #define MADE(operation, root, ...)                                                                           \
     SUCCEEDED(struct trace_communicator *moving = pse_trace_communicator_of(comm); (void)moving;             \
               pse_trace_collective_made(PSE_COLLECTIVE_##operation, root, comm, __VA_ARGS__, *request))
+
+#define ON_WINDOW(win) PSE_COLLECTIVE_WINDOW, &pse_trace_windows, PSE_HANDLE(win)
+#define ON_FILE(file) PSE_COLLECTIVE_FILE, &pse_trace_files, PSE_HANDLE(file)
 
 #define TOOL_ENTER(name)                                                                                     \
     uint64_t entered = enter(NUMBER_##name, __builtin_return_address(0), __builtin_frame_address(0));

@@ -98,7 +98,7 @@ _ENDED = ("operation", "communicator:own", "root", "a", "b")
 _HOW: Attributes = {"how": ("flags", 0), "sequence": ("c", 0)}
 _WAIT: Attributes = {"reason": ("flags", 0), "peer": ("a.low", NONE), "edge": ("a.high", NONE)}
 _OF: Attributes = {"communicator": ("c.low", 0)}
-_STARTED: Attributes = {"collective": ("flags", 0), "root": ("a", NONE), **_OF}
+_STARTED: Attributes = {"collective": ("flags", 0), "root": ("a", NONE), "shared": ("b", 0), **_OF}
 _KIND: Attributes = {"collective": ("flags", 0)}
 _BLOCK: Attributes = {"bytes": ("a", 0), "handle": ("b", 0), "how": ("flags", 0)}
 _BLOCKING = {"c.high": 0}
@@ -138,7 +138,8 @@ RULES = (
     Rule(E.MPI_RECEIVE_POST, "MpiIrecvRequest", ("c.high",), {
         "bytes": ("a", 0), "sender": ("b.low", NONE), "tag": ("b.high", NONE), "mode": ("flags", 0), **_OF}),
     Rule(E.MPI_REQUEST_TEST, "MpiRequestTest", ("c.high",), _OF),
-    Rule(E.MPI_REQUEST_CANCEL, "MpiRequestCancelled", ("c.high",), _OF),
+    Rule(E.MPI_REQUEST_CANCEL, "MpiRequestCancelled", ("c.high",), {
+        "receiver": ("b.low", 0), "tag": ("b.high", 0), **_OF}),
     Rule(E.MPI_COLLECTIVE_BEGIN, "MpiCollectiveBegin", (), _STARTED, _BLOCKING),
     Rule(E.MPI_COLLECTIVE_BEGIN, "NonBlockingCollectiveRequest", ("c.high",), _STARTED),
     Rule(E.MPI_COLLECTIVE_END, "MpiCollectiveEnd", _ENDED, _KIND, _BLOCKING),

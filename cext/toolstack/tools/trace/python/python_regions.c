@@ -13,7 +13,7 @@ struct pse_trace_python pse_trace_python;
 
 static const struct pse_python_api *python; /* NULL: there is none */
 static char *libraries[2];                  /* where the standard library and pse are */
-static bool main_has_no_file; /* python -c: its code is <string>, as that which modules generate */
+static bool main_has_no_file; /* python -c and python -: its code is <string> or <stdin> */
 
 bool pse_trace_find_python(void)
 {
@@ -73,7 +73,8 @@ static bool is_library(const char *file)
             return true;
     if (strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
         return true;
-    return file[0] == '<' && !(main_has_no_file && strcmp(file, "<string>") == 0);
+    const bool may_be_main = strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0;
+    return file[0] == '<' && !(main_has_no_file && may_be_main);
 }
 
 /* A wait for another thread: recorded although it is the standard library's, since it is not work. */

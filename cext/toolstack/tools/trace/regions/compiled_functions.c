@@ -49,17 +49,30 @@ static void enter_named(const struct pse_region *given)
         pse_trace_enter_region(region_of(given), __builtin_frame_address(0));
 }
 
+/* Whether a region of that name is begun somewhere, and not recorded. */
+static bool may_be_left_out(const char *name)
+{
+    if (pse_trace_regions_without_room)
+        return true;
+    for (unsigned i = 0; i < pse_trace_region_count(); i++)
+        if (!pse_trace_region(i)->is_recorded && strcmp(pse_trace_region(i)->name, name) == 0)
+            return true;
+    return false;
+}
+
 /* The innermost region of that name; others of the source may have been left by a return. */
-static void leave_named(const char *name)
+static void leave_named(const struct pse_region *end)
 {
     const struct trace_thread *thread =
         pse_trace_recorder && !pse_trace_is_writing() ? pse_trace_this_thread() : NULL;
     unsigned at = !thread ? 0 : thread->depth < thread->room ? thread->depth : thread->room;
     while (at-- > 0)
-        if (strcmp(thread->frames[at].region->name, name) == 0) {
+        if (strcmp(thread->frames[at].region->name, end->name) == 0) {
             pse_trace_leave_region(thread->frames[at].region, true);
             return;
         }
+    if (thread && thread->depth <= thread->room && !may_be_left_out(end->name))
+        pse_trace_ended_without_begin(end->name, end->file, end->line);
 }
 
 /* Loaded alone, without the stack. */
@@ -82,7 +95,12 @@ TOOL_PUBLIC void pse_region_enter(const struct pse_region *region)
 
 TOOL_PUBLIC void pse_region_leave(const char *name)
 {
-    leave_named(name);
+    leave_named(&(struct pse_region){name, "", 0});
+}
+
+TOOL_PUBLIC void pse_region_leave_at(const struct pse_region *end)
+{
+    leave_named(end);
 }
 
 /* Begin and end */

@@ -13,6 +13,7 @@
 bool pse_trace_has_regions = true;
 
 static uint64_t too_deep, without_begin, closed, of_other_threads;
+static char first_without_begin[256]; /* name and place, of those that the source names */
 
 static void end_thread(struct trace_thread *thread)
 {
@@ -124,6 +125,18 @@ static unsigned find_frame(const struct trace_thread *thread, const struct trace
     return thread->depth;
 }
 
+void pse_trace_ended_without_begin(const char *name, const char *file, int line)
+{
+    if (!pse_trace_begin_records())
+        return;
+    if (!first_without_begin[0] && line)
+        snprintf(first_without_begin, sizeof first_without_begin, ": first that of %s in %s:%d", name, file, line);
+    else if (!first_without_begin[0])
+        snprintf(first_without_begin, sizeof first_without_begin, ": first that of %s", name);
+    without_begin++;
+    pse_trace_unlock();
+}
+
 /* What is left is not the innermost region. */
 __attribute__((cold, noinline)) static void
 leave_with_inner(struct trace_thread *thread, const struct trace_region *region, bool was_entered)
@@ -182,11 +195,18 @@ void pse_trace_close_thread(struct trace_thread *thread)
 static void note(uint64_t count, const char *rest)
 {
     static uint32_t number = 1u << 16; /* those of regions are below */
-    char text[256];
+    char text[512];
     if (!count)
         return;
     snprintf(text, sizeof text, "%" PRIu64 " %s", count, rest);
     pse_recorder_text_at(pse_trace_recorder, pse_clock(), PSE_TEXT_NOTE, number++, text);
+}
+
+static void note_ends_without_begin(void)
+{
+    char rest[sizeof first_without_begin + 64];
+    snprintf(rest, sizeof rest, "%s%s", "ends of regions that were not entered are left out", first_without_begin);
+    note(without_begin, rest);
 }
 
 void pse_trace_end_regions(void)
@@ -201,6 +221,6 @@ void pse_trace_end_regions(void)
     note(pse_trace_regions_without_room, "enters of regions beyond the first 32,768 are left out");
     note(of_other_threads,
          "calls of regions by other threads are left out: the program asks for MPI_THREAD_SINGLE");
-    note(without_begin, "ends of regions that were not entered are left out");
+    note_ends_without_begin();
     note(closed, "regions that were not left end with the one around them");
 }

@@ -27,6 +27,8 @@ bool pse_trace_enter_region(struct trace_region *region, const void *stack);
 /* Leave it, with all that was entered in it.  Unless `was_entered` it may have been entered before recording
  * began, by a thread that is not the first. */
 void pse_trace_leave_region(const struct trace_region *region, bool was_entered);
+/* The source ends a region of that name, which was not begun there; line 0: it is not known where. */
+__attribute__((cold)) void pse_trace_ended_without_begin(const char *name, const char *file, int line);
 /* Whether calls of a region may be recorded.  One that is switched off while it is entered (it calls itself)
  * keeps its place on stacks until it is left. */
 bool pse_trace_may_record(const struct trace_region *region);
