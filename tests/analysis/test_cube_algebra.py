@@ -7,6 +7,7 @@ from pse.analysis import (
     CallPath,
     Cube,
     Location,
+    analyze,
     cube_cut,
     cube_difference,
     cube_mean,
@@ -16,6 +17,7 @@ from pse.analysis import (
     write_cube,
 )
 from pse.errors import UsageError
+from tests.analysis.test_root_causes import planted
 
 WAIT = "mpi_barrier_wait"
 ABOVE = ("mpi_synchronization", "mpi", "time")
@@ -124,3 +126,14 @@ def test_a_cut_names_what_is_not_there():
     with pytest.raises(UsageError, match="no call path of solve ends in 'MPI_Barier'") as caught:
         cube_cut(made([100], [80], ranks=(0,)), "MPI_Barier")
     assert caught.value.help == "did you mean `MPI_Barrier`?"
+
+
+def test_the_difference_of_two_programs_is_warned_of(tmp_path):
+    """They have nothing but the routines of MPI in common."""
+    one, other = (
+        analyze(planted(tmp_path / name, (0, name, 1000, 1500), (0, "MPI_Init", 1500, 1600), ranks=1))
+        for name in ("solve", "halo")
+    )
+    (problem,) = cube_difference(one, other).problems
+    assert problem.startswith(f"no function nor region of {one.title} is in {other.title}: ")
+    assert cube_difference(one, one).problems == ()

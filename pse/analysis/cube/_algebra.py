@@ -20,6 +20,8 @@ from pse.errors import UsageError
 from pse.text import change_text, time_text
 from pse.trace.format import Array
 
+_STRANGE = "no function nor region of {} is in {}: if these are two programs, differences say little"
+
 
 def cube_difference(old: Cube, new: Cube) -> Cube:
     """Subtract a cube from another: what is negative in the result became less.
@@ -45,7 +47,9 @@ def cube_difference(old: Cube, new: Cube) -> Cube:
     zero = np.zeros(joined.shape)
     names = first.keys() | second.keys()
     values = {name: second.get(name, zero) - first.get(name, zero) for name in names}
-    return replace(joined.cube(values, f"{new.title} - {old.title}"), reference=old.wholes())
+    made = joined.cube(values, f"{new.title} - {old.title}")
+    strange = () if joined.have_common_functions() else (_STRANGE.format(old.title, new.title),)
+    return replace(made, reference=old.wholes(), problems=(*made.problems, *strange))
 
 
 def cube_mean(cubes: Sequence[Cube]) -> Cube:
@@ -128,6 +132,14 @@ class _Joined:
         for cube in cubes:
             for location in cube.locations:
                 self._locations.setdefault((location.rank, location.thread), location)
+        self._functions = [
+            {
+                row
+                for number, (row, path) in enumerate(zip(rows, cube.call_paths, strict=True))
+                if path.parent >= 0 and number != script and not path.name.startswith("MPI_")
+            }
+            for rows, cube, script in zip(self._rows, cubes, scripts, strict=True)
+        ]
         self._order = sorted(self._locations)
         self.shape = (len(self._paths), len(self._order))
 
@@ -141,6 +153,10 @@ class _Joined:
                 self._paths.append(CallPath(parent, path.kind, path.name, path.place))
             rows.append(known[key])
         return rows
+
+    def have_common_functions(self) -> bool:
+        """Whether all have a call path of a function, region or module in common; true if one has none."""
+        return not all(self._functions) or bool(set.intersection(*self._functions))
 
     def values(self, number: int) -> dict[str, Array]:
         """The values of one cube, over the call paths and locations of all."""

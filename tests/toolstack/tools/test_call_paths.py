@@ -306,3 +306,13 @@ def test_callers_survive_otf2(stacked_program, configured, directory, program, t
     assert archived["program / exchange / first / ring"] == 5
     for path, count in visits(analyze(directory)).items():
         assert archived[path] == count
+
+
+def test_functions_of_a_program_from_standard_input_are_recorded(stacked, configured, directory, tmp_path):
+    (tmp_path / "given").write_text("from mpi4py import MPI\ndef work():\n    MPI.Wtime()\nwork()\n")
+    become = (
+        "import os, sys; os.dup2(os.open(sys.argv[1], 0), 0); os.execv(sys.executable, [sys.executable, '-'])"
+    )
+    done = stacked(1, configured(), "-c", become, tmp_path / "given")
+    assert (done.code, done.err) == (0, "")
+    assert visits(analyze(directory))["program / <stdin> / work"] == 1

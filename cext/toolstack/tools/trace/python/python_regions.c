@@ -62,7 +62,7 @@ void pse_trace_find_python_libraries(void)
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
         libraries[i] = folder_of(modules[i]);
     char *main = folder_of("__main__");
-    main_has_no_file = main && !main[0];
+    main_has_no_file = main && (!main[0] || main[0] == '<');
     free(main);
 }
 
