@@ -126,7 +126,7 @@ static bool bind(pse_engine *s, pse_context *context, const pse_call *call, void
             write_scalar(&scalars[i], argument->dtype, pse_engine_slot_read(context, argument->slot));
             break;
         case PSE_ARGUMENT_RESULT:
-            memset(&scalars[i], 0, sizeof scalars[i]);
+            memset(&scalars[i], s->buffers.poisoned ? PSE_POISON_FRESH : 0, sizeof scalars[i]);
             break;
         case PSE_ARGUMENT_DIMENSION:
         case PSE_ARGUMENT_COUNT:

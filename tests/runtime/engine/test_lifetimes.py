@@ -263,3 +263,22 @@ def test_a_long_loop_needs_no_more_memory_than_a_short_one(folder, loop):
     assert result.arenas[0].allocations > 150 * 4
     # Six tags, each of 8 KiB and a head, in three versions at most: used, and in two places of a queue.
     assert result.arenas[0].peak < 6 * 3 * (9 << 10)
+
+
+def test_a_scalar_that_a_module_does_not_write_shows_poison(tmp_path):
+    (tmp_path / "k.c").write_text(
+        "#include <stdint.h>\n//@ coven module leave(in i64 how, out f64 x, out i64 n)\n"
+        "int leave(int64_t how, double *x, int64_t *n)\n"
+        "{\n    if (how)\n        *x = *n = how;\n    return 0;\n}\n"
+    )
+    (tmp_path / "m.py").write_text(
+        "told = []\n#@ coven module tell(in f64 x, in i64 n)\n"
+        "def tell(x, n):\n    told.append((float(x), int(n)))\n"
+    )
+    text = (
+        'coven 1\nimport "k.c" { leave }\nimport "m.py" { tell }\nprogram p {\n'
+        "  for how in 0 .. 2 { leave(how) -> x, n   tell(x, n) }\n}\n"
+    )
+    run(make_job(compile_program(text, tmp_path / "p.coven"), 1), poison=True)
+    (x, n), written = import_python(str(tmp_path / "m.py"), "m.py").told
+    assert (f"{x:.1e}", n, written) == ("1.8e+127", 0x5A5A5A5A5A5A5A5A, (1.0, 1))
