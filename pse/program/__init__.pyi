@@ -14,7 +14,6 @@ from ._loop_exits import (
 )
 from ._network import ProgramGraph as ProgramGraph, build_graph as build_graph, graph_node as graph_node
 from ._placement import (
-    DEFAULT_LABEL as DEFAULT_LABEL,
     Placement as Placement,
     Seat as Seat,
     ThreadKey as ThreadKey,

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import NamedTuple
 
-from pse.language.check import CallSite, ResolvedProgram
+from pse.language.check import DEFAULT_LABEL, CallSite, ResolvedProgram
 from pse.program._walk import number_statements
 from pse.records import dataclass
 
 ROOT = "root"
 PARALLEL = "parallel"
-DEFAULT_LABEL = "thread_A"
 SERIAL_LABEL = "serial"
 
 

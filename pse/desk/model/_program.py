@@ -10,10 +10,10 @@ from pse.desk.model._identity import Names
 from pse.desk.model._ports import Ports, call_ports, interface
 from pse.desk.model._text import Text
 from pse.errors import ModuleNotFound, UsageError
-from pse.language.check import CallSite
+from pse.language.check import DEFAULT_LABEL, CallSite
 from pse.language.syntax import ast as sx, parse_program
 from pse.lsp import Analysis, OpenFiles
-from pse.program import DEFAULT_LABEL, number_statements
+from pse.program import number_statements
 
 _PROGRAM = ".coven"
 

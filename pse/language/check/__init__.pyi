@@ -17,5 +17,5 @@ from ._ir import (
     While as While,
     periodic_axes as periodic_axes,
 )
-from ._scope import PROCS as PROCS
+from ._scope import DEFAULT_LABEL as DEFAULT_LABEL, PROCS as PROCS
 from ._targets import REDUCTIONS as REDUCTIONS

@@ -27,7 +27,14 @@ from pse.language.check._ir import (
     Tag,
 )
 from pse.language.check._output_typing import module_outputs
-from pse.language.check._scope import AliasEntity, Entity, ModuleEntity, SegmentEntity, TagEntity
+from pse.language.check._scope import (
+    DEFAULT_LABEL,
+    AliasEntity,
+    Entity,
+    ModuleEntity,
+    SegmentEntity,
+    TagEntity,
+)
 from pse.language.check._std_arrays import ALONG_AXES, WHOLE, of_each
 from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import MOVING, REDUCTIONS, Target, poison, targets
@@ -194,6 +201,7 @@ def _quietly_used(context: Context, value: Expression) -> None:
 
 
 def _module(context: Context, node: sx.Call, reference: ModuleReference, kind: str) -> list[Statement]:
+    context.calls_without_label |= node.label is None
     check = CallCheck(context, node, reference)
     standard = reference.language == "std"
     if standard and reference.name in OUTSIDE_ONLY and context.partition is not None:
@@ -379,19 +387,27 @@ def thread_warnings(context: Context, options: Sequence[Option]) -> list[Diagnos
 
 
 def _unused(context: Context) -> Iterator[Diagnostic]:
+    called = _called(context)
     for name, span in context.declared_threads.items():
-        if name not in context.threads:
+        if name not in called:
             message = f"no call runs on thread `{name}`"
             yield warning_at("W0205", message, span, help="remove it, or write the label before a call")
 
 
+def _called(context: Context) -> set[str]:
+    """Give the threads in which calls run: those without a label run on the first."""
+    first = next(iter(context.declared_threads), DEFAULT_LABEL)
+    return {*context.threads, *([first] if context.calls_without_label else [])}
+
+
 def _without_effect(context: Context, options: Sequence[Option]) -> Iterator[Diagnostic]:
-    known = f"threads of calls are {', '.join(sorted(context.threads))}"
+    called = _called(context)
+    known = f"threads of calls are {', '.join(sorted(called))}"
     for option in options:
-        if option.thread is not None and option.thread not in context.threads:
+        if option.thread is not None and option.thread not in called:
             message = f"no call runs on thread `{option.thread}`, so this option has no effect"
-            help = did_you_mean(option.thread, context.threads)
-            help = help or (known if context.threads else "write the thread's label before a call")
+            help = did_you_mean(option.thread, called)
+            help = help or (known if called else "write the thread's label before a call")
             yield warning_at("W0601", message, option.span, help=help)
 
 

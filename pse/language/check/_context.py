@@ -112,6 +112,7 @@ class Context:
     root_thread: str = ""
     threads: dict[str, set[Span]] = field(default_factory=dict)
     declared_threads: dict[str, Span] = field(default_factory=dict)
+    calls_without_label: bool = False
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Take a diagnostic."""

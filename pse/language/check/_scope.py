@@ -20,6 +20,8 @@ from pse.records import dataclass
 
 PROCS = "procs"
 """The number of processors: an integer that every program can use, and its partitions if it declares none."""
+DEFAULT_LABEL = "thread_A"
+"""The thread of calls without a label, in a program that declares no threads."""
 
 
 @dataclass
