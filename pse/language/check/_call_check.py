@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
-from pse.language.check._halo_check import takes_frame, takes_halo
+from pse.language.check._halo_check import frame_width, lacks_halo, takes_frame, takes_halo
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._remedies import call_help, is_reordered, slots_of, text_of
 from pse.language.check._scalars import Scalar, place, scalar
@@ -30,7 +30,7 @@ from pse.language.types._expressions import (
     render_expression,
 )
 from pse.language.types._records import difference, record_of
-from pse.language.types._shape_unification import Matcher, needs
+from pse.language.types._shape_unification import Matcher, needed
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     Direction,
@@ -301,6 +301,7 @@ class CallCheck(CallContext):
         if not match_distribution(self, parameter, entity, span) or not self._counters_known(entity, span):
             return False
         self._warn_of_frame(parameter, type, entity.display, span)
+        self._warn_of_no_halo(parameter, type, entity.display, span)
         actual = extents.local_shape(type, self.context.lookup)
         for axis, pattern in enumerate(shape or ()):
             self._expect(parameter, pattern, actual[axis], axis, entity.display, type, span)
@@ -348,7 +349,7 @@ class CallCheck(CallContext):
     ) -> None:
         """Report an extent that no value of the directive's dimension gives."""
         where = f"axis {axis} of `{display}` is {self.show_extent(actual)}"
-        message = f"shape mismatch: {where}, but {needs(self.node.callee.text, pattern)}"
+        message = f"shape mismatch: {where}, but `{self.node.callee.text}` needs {needed(pattern)}"
         fitting = ", ".join(map(self.show_extent, extents.fitting(pattern, actual)))
         help = f"declare or make `{display}` with an extent that fits:  {fitting}, …"
         self.fail("E0311", message, span, label=self.context.show(type), help=help)
@@ -386,11 +387,34 @@ class CallCheck(CallContext):
                 warning_at("W0301", message, span, notes=self.directive_note(), help=help)
             )
 
+    def _warn_of_no_halo(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:
+        """Tell where a directive takes cells of every piece for a halo that there is not."""
+        pattern = lacks_halo(parameter, type) if parameter.type.distribution.pattern is Pattern.ANY else None
+        if pattern is None or names_in(pattern) & {p.name for p in self.signature.inputs}:
+            return
+        message = (
+            f"`{display}` has no halo: `{render_expression(pattern)}` takes cells of each piece for the frame"
+        )
+        where = render_distribution(type.distribution, display=self.context.display)
+        halo = f"{where} halo({frame_width(pattern)})"
+        help = (
+            f"declare `{display}` as `{halo}` and fill it before the call, exchange({display}); "
+            f"if its own cells are meant, write `{where}` behind the shape in the directive"
+        )
+        self.context.warnings.append(
+            warning_at("W0301", message, span, notes=self.directive_note(), help=help)
+        )
+
     def _shape_help(self, expected: Extent, actual: Extent, display: str, type: Type) -> str:
         """Say what would make two extents equal: a halo, one parameter instead of two, another tag."""
         wider = extents.add(expected, extents.scale(actual, -1)).constant
         if extents.has_piece(actual) and wider is not None and wider > 0 and wider % 2 == 0:
             return f"the directive takes the halo: declare `{display}` with one:  halo({wider // 2})"
+        pieces = extents.pieces_in(actual)
+        blocks = self.context.blocks(type.distribution, pieces[0].index) if pieces else None
+        if blocks is not None and not extents.has_piece(expected):
+            whole = self.show_extent(extents.multiply(expected, blocks))
+            return f"the type of `{display}` has the extents of the whole array, {whole}"
         names = [self.show_extent(extent) for extent in (actual, expected)]
         if all(name.isidentifier() for name in names):
             return f"if {names[0]} and {names[1]} are always equal, use one of them in both places"

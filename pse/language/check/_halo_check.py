@@ -22,7 +22,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression, Number
-from pse.language.types._types import Direction, Parameter, Type
+from pse.language.types._types import Direction, Parameter, Pattern, Type
 
 _FILLING = ("exchange", "zero", "fill")
 """Standard operations after which a halo agrees with the neighbours' cells."""
@@ -54,6 +54,21 @@ def takes_frame(pattern: Expression) -> bool:
     """Whether an extent of a directive is a dimension and some cells more: `nx + 2`."""
     terms = extents.extent_of(pattern, extents.atom).terms
     return len(terms) > 1 and any(not monomial and count > 0 for monomial, count in terms)
+
+
+def lacks_halo(parameter: Parameter, type: Type) -> Expression | None:
+    """Give the extent by which a directive counts a halo along a cut axis of a tag, which has none."""
+    shape, how = parameter.type.shape or (), type.distribution
+    if has_halo(type) or parameter.interior or how.pattern is not Pattern.BLOCK:
+        return None
+    return next((shape[a] for a in how.axes if a < len(shape) and frame_width(shape[a])), None)
+
+
+def frame_width(pattern: Expression) -> int:
+    """Give how wide the frame is at either side: 1 for `nx + 2`; 0 if it can't be a halo."""
+    terms = extents.extent_of(pattern, extents.atom).terms
+    count = next((count for monomial, count in terms if not monomial), 0)
+    return count // 2 if takes_frame(pattern) and count % 2 == 0 else 0
 
 
 def has_halo(type: Type) -> bool:

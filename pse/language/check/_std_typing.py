@@ -14,7 +14,7 @@ from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import match_distribution, refuse_dynamic
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
-from pse.language.check._remedies import declaration
+from pse.language.check._remedies import declaration, output_text
 from pse.language.check._scalars import bound, grid_axes
 from pse.language.check._scope import TagEntity
 from pse.language.check._std_arrays import (
@@ -95,13 +95,29 @@ def _with_type(parameter: Parameter, type: Type | None, decides: bool) -> Parame
 def _in_region(check: CallCheck, region: str) -> bool:
     inside = check.context.partition is not None
     if region == ("outside" if inside else "inside"):
-        where, why, help = "inside", "every partition takes part in it", "move the call into a PARALLEL block"
+        where, why, help = "inside", "every partition takes part in it", _into_block(check)
         if region == "outside":
             where, why, help = "outside", "it works on whole arrays", "move the call out of the block"
         message = f"`{check.node.callee.text}` is allowed only {where} PARALLEL: {why}"
         check.fail("E0316", message, check.node.span, help=help, directive=False)
         return False
     return True
+
+
+def _into_block(check: CallCheck) -> str:
+    """Say how a call gets into PARALLEL, where what lies on the root has to be scattered before."""
+    first = next((a.value for a in check.node.arguments if isinstance(a.value, Name)), None)
+    entity = check.context.frame.find(first.id) if first is not None else None
+    type = entity.type if isinstance(entity, TagEntity) else None
+    if type is None or type.scalar or type.distribution.distributed:
+        return "move the call into a PARALLEL block"
+    assert isinstance(entity, TagEntity)
+    name, thread = entity.display, check.context.root_thread
+    if check.signature.name == "redistribute" and (output := next(iter(check.node.outputs), None)):
+        written = output_text(check.context, output)
+        return f"`{name}` is not distributed yet, scatter it:  {thread}scatter({name}) {written}"
+    scatter = f"{thread}scatter({name}) -> pieces @ block(0)"
+    return f"scatter `{name}` first:  {scatter}   and move the call, with `pieces`, into a PARALLEL block"
 
 
 def _inputs(check: CallCheck, scalars: bool) -> TagEntity | None:
@@ -266,9 +282,10 @@ def _axes_given(check: CallCheck, parameter: Parameter, argument: sx.CallArgumen
         check.fail("E0308", message, argument.span, help=help, directive=False)
         return None
     for item in listed:
-        found = bound(check.context, item)
+        is_other = isinstance(item, Number) and type(item.value) is not int
+        found = bound(check.context, item) if not is_other else None
         known = check.context.constant(found) if found is not None else None
-        if found is not None and not (isinstance(known, Number) and known.value >= 0):
+        if is_other or (found is not None and not (isinstance(known, Number) and known.value >= 0)):
             message = f"`{parameter.name}` is the number of an axis, from 0, and must be written as one"
             check.fail(
                 "E0306", message, argument.span, help=f"for example: {parameter.name} = 0", directive=False

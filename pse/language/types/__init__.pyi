@@ -23,8 +23,7 @@ from ._records import (
     record_of as record_of,
     record_type as record_type,
 )
-from ._shape_unification import needs as needs, solve_dimensions as solve_dimensions
-from ._symbolic_extents import Extent as Extent, dimensions_in as dimensions_in, fitting as fitting
+from ._shape_unification import solve_dimensions as solve_dimensions
 from ._types import (
     DIRECTIVE_MARKS as DIRECTIVE_MARKS,
     LANGUAGES as LANGUAGES,

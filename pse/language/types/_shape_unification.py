@@ -22,17 +22,19 @@ Blocks = Callable[[Distribution, int], Extent | None]
 """Gives into how many blocks a distribution cuts the axis of an index."""
 
 
-def needs(module: str, expected: Extent) -> str:
-    """Say what a module asks of an extent: a number, or a pattern that no dimension makes equal to it."""
+Refusal = Callable[[int, str, str], None]
+"""Called with an actual extent, what is needed instead of it, and what fits, as text (may be empty)."""
+
+
+def needed(expected: Extent) -> str:
+    """Say what is asked of an extent: a number, or a pattern that no dimension makes equal to it."""
     written = render_expression(extents.to_expression(expected))
     names = extents.dimensions_in(expected)
-    return f"`{module}` needs " + (
-        f"`{written}` with an integer `{min(names)}` from 0 on" if names else written
-    )
+    return f"`{written}` with an integer `{min(names)}` from 0 on" if names else written
 
 
 def solve_dimensions(
-    axes: Iterable[tuple[Expression, Expression, Callable[[Extent, Extent], None]]],
+    axes: Iterable[tuple[Expression, Expression, Refusal]],
     given: Mapping[str, Expression],
     environment: Mapping[str, Value],
 ) -> dict[str, Expression]:
@@ -41,8 +43,8 @@ def solve_dimensions(
     Parameters
     ----------
     axes : iterable of tuple
-        For each axis: the extent of the signature, the actual one, and what to call, with the actual and the
-        expected one, if they differ.
+        Of each axis the extent of the signature, the actual one, and what to call if they differ for certain
+        (with the actual extent, and, as texts, with what is needed and with what fits).
     given : mapping of str to Expression
         Dimensions that are passed as scalars.
     environment : mapping of str to Value
@@ -52,6 +54,16 @@ def solve_dimensions(
     -------
     dict of str to Expression
         What could be worked out, also of `given`.
+
+    Examples
+    --------
+    >>> from pse.language.types import Binary, Name, Number
+    >>> axes = [(Binary("+", Name("m"), Number(2)), Name("N"), print)]
+    >>> solve_dimensions(axes, {}, {"N": 7})["m"].value
+    5
+    >>> solve_dimensions(axes, {}, {"N": 1})
+    1 `m + 2` with an integer `m` from 0 on 2, 3, 4
+    {}
     """
 
     def extent(expression: Expression) -> Extent:
@@ -60,11 +72,17 @@ def solve_dimensions(
             extents.number(value) if isinstance(value, int) else extents.extent_of(expression, extents.atom)
         )
 
+    def refuse(refusal: Refusal, actual: Extent, expected: Extent) -> None:
+        open = extents.dimensions_in(expected)
+        if actual.constant is not None and (open or expected.constant is not None):
+            fitting = extents.fitting(expected, actual) if open else []
+            refusal(actual.constant, needed(expected), ", ".join(f"{one.constant}" for one in fitting))
+
     matcher = Matcher(lambda distribution, index: None)
     matcher.known |= {name: extent(value) for name, value in given.items()}
-    for pattern, actual, mismatch in axes:
+    for pattern, actual, refusal in axes:
         found = extent(actual)
-        matcher.expect(pattern, found, functools.partial(mismatch, found))
+        matcher.expect(pattern, found, functools.partial(refuse, refusal, found))
     matcher.settle()
     return {name: extents.to_expression(extent) for name, extent in matcher.known.items()}
 

@@ -13,17 +13,13 @@ from pse.language.check import CallSite, Output
 from pse.language.types import (
     Element,
     Expression,
-    Extent,
     Name,
     Number,
     Parameter,
     Type,
-    dimensions_in,
     evaluate,
-    fitting,
     is_dynamic,
     names_in,
-    needs,
     solve_dimensions,
     substitute,
 )
@@ -261,18 +257,23 @@ class Shapes:
         return dict(site.dimensions) | solve_dimensions(axes, given, self.job.environment)
 
     def _refuse(
-        self, site: CallSite, array: _Array, axis: int, position: Position, actual: Extent, expected: Extent
+        self,
+        site: CallSite,
+        array: _Array,
+        axis: int,
+        position: Position,
+        actual: int,
+        needed: str,
+        fits: str,
     ) -> None:
-        """Refuse an extent that differs, as far as it is known; others are compared when the call is due."""
-        if actual.constant is None or (expected.constant is None and not dimensions_in(expected)):
-            return
+        """Refuse an extent that is known to differ; others are compared when the call is due."""
         is_piece = position.is_apart(array.type) and axis in array.type.distribution.axes
         where = f" in partition {position.partition or 0}" if is_piece else ""
         name = self.job.program.tags[array.tag].display
         raise ProgramError(
-            f"{site.span}: axis {axis} of `{name}` is {actual.constant}{where}, "
-            f"but {needs(site.label, expected)}",
-            help=f"choose other values, by -p and -D, or another shape{_fitting(expected, actual)}",
+            f"{site.span}: axis {axis} of `{name}` is {actual}{where}, but `{site.label}` needs {needed}",
+            help="choose other values, by -p and -D, or another shape"
+            + (f": extents that fit are {fits}, …" if fits else ""),
         )
 
     def _arrays(self, site: CallSite) -> list[_Array]:
@@ -290,9 +291,3 @@ def element_of(array: Type) -> Element:
     """Give the element type of a tag; the checker leaves none open."""
     assert array.element is not None
     return array.element
-
-
-def _fitting(expected: Extent, actual: Extent) -> str:
-    """List extents that fit, where there are several."""
-    listed = ", ".join(f"{one.constant}" for one in fitting(expected, actual))
-    return f": extents that fit are {listed}, …" if dimensions_in(expected) else ""
