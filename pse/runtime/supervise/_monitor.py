@@ -100,7 +100,8 @@ class Monitor(ABC):
         self.ranks[process.rank], self.last_found = process, time.monotonic()
         self.selector.register(process.pidfd, selectors.EVENT_READ, process)
         self.holders.add(process)
-        self._add_manager(_proc.parent(process.pid))
+        if process.pid != self._root:
+            self._add_manager(_proc.parent(process.pid))
         hangup = hangup or StdoutHangup.open(process)
         if hangup:
             # A reading end is never ready to be written to: this reports nothing but the hang-up.

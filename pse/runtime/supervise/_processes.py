@@ -141,7 +141,12 @@ def own_rank() -> int | None:
 
 
 def own_manager() -> int:
-    """Give the process that started this rank, though that may have ended: hydra's made its PMI socket."""
+    """Give the process that started this rank, though that may have ended: hydra's made its PMI socket.
+
+    Outside an MPI job it is this process: what started it may have started other jobs as well.
+    """
+    if not inside_mpi_job():
+        return os.getpid()
     import socket  # Not every rank needs it.
 
     with contextlib.suppress(OSError), socket.socket(fileno=os.dup(proxy_descriptor())) as pmi:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from pse_testing.harness import compile_program, make_job
-from pse_testing.jobs import PROGRAMS, Job, beside_python
+from pse_testing.jobs import PATIENCE, PROGRAMS, Job, beside_python, rank_variable
 
 from pse.errors import ProgramError, UsageError
 from pse.program import place_threads
@@ -23,16 +23,26 @@ PROGRAM = str(PROGRAMS / "stepped.coven")
 
 
 @pytest.mark.mpi
-def test_calls_follow_each_other_in_order_and_breakpoints_stop_them():
-    ran = subprocess.run(
+def test_calls_follow_each_other_in_order_breakpoints_stop_them_and_other_jobs_are_left_alone():
+    reading, writing = os.pipe()
+    # A rank of another job of this process, which even has the same output.
+    other = subprocess.Popen(["cat"], env={rank_variable(): "0"}, stdin=subprocess.PIPE, stdout=writing)
+    ran = subprocess.Popen(
         [beside_python("pse"), "run", "--serial", "-q", "-p", "2", "stepped.coven"],
         cwd=PROGRAMS,
-        input="p x\nc\n",
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=writing,
+        stderr=subprocess.PIPE,  # Its end is the monitor's.
         text=True,
-        check=True,
     )
-    assert ran.stdout.splitlines() == [
+    os.close(writing)
+    assert ran.communicate("p x\nc\n", PATIENCE)[1] == ""
+    assert ran.returncode == 0
+    other.communicate()
+    assert other.returncode == 0
+    with open(reading, encoding="utf-8") as file:
+        said = file.read()
+    assert said.splitlines() == [
         "work 0 [0. 1. 2.]",
         "work 0 [3. 4. 5.]",
         "tell 0 30.0",
