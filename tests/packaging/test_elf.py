@@ -25,7 +25,7 @@ SYSTEM_LIBRARIES = (
 WEAK = {"coven_engine"}
 """What ``coven.h`` defines in everything that includes it, so that modules run without an engine too."""
 REGIONS = {
-    *("pse_region_enter", "pse_region_leave"),
+    *("pse_region_enter", "pse_region_leave", "pse_region_leave_at"),
     *("__cyg_profile_func_enter", "__cyg_profile_func_exit"),
 }
 """What the tool `trace` gives to programs that say where their regions are."""

@@ -167,7 +167,7 @@ class Control:
     def _read(self, meeting: _Meeting, order: dict[str, Any]) -> Answer:
         answer = meeting.read(order["tag"], int(order.get("cells", 256)), int(order.get("points", 0)))
         if self._hub:
-            self._hub.spent(meeting.lap())
+            self._hub.spent(order["tag"], meeting.lap())
         return answer
 
     def end_of_pauses(self) -> None:

@@ -97,6 +97,7 @@ class Hub:
         self._turn = threading.Lock()
         self._over = ""
         self._free_at = self._asked_at = 0.0
+        self._read: set[str] = set()
         self._listener = listen(about.name)
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
@@ -135,9 +136,14 @@ class Hub:
         """Give the next order."""
         return self._orders.popleft()
 
-    def spent(self, seconds: float) -> None:
-        """Note what a frame has cost: all further ones come so much later that the share is kept."""
-        self._free_at = 0.0 if self.held else max(time.monotonic(), self._free_at) + seconds / SHARE
+    def spent(self, tag: str, seconds: float) -> None:
+        """Note what a frame has cost: all further ones come so much later that the share is kept.
+
+        The first one of a tag is free: ranks wait in it for each other's start, and load what makes frames.
+        """
+        charged = seconds / SHARE if tag in self._read else 0.0
+        self._read.add(tag)
+        self._free_at = 0.0 if self.held else max(time.monotonic(), self._free_at) + charged
 
     # Users.
 

@@ -33,13 +33,13 @@ def dry_run(prepared: Prepared) -> None:
     counts = partition_counts(prepared.program, prepared.environment)
     placements = place_partitions(placement, counts, prepared.processors)
     job = agreed(prepared, [0] * prepared.ranks, placements)
+    for key in prepared.placement.keys:
+        project(job, prepared.placement.rank_of(key), _unloaded)
     shapes = Shapes(job)
     for site in job.liveness.walk.sites:
         if site.parallel and site.module.language != "std":
             rank = prepared.placement.rank_of(prepared.placement.thread_of(site))
             shapes.check_pieces(site, Position.of(job, rank))
-    for key in prepared.placement.keys:
-        project(job, prepared.placement.rank_of(key), _unloaded)
 
 
 def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners]) -> Job:

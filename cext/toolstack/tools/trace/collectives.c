@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "handle_table.h"
 #include "tool_memory.h"
 #include "writer.h"
 
