@@ -69,6 +69,7 @@ MODULES = {
         smooth(inout f64 u[n + 2])
         amplify(inout f64 u[n + 2] interior)
         halves(in f64 x[2 * n], out f64 y[n])
+        parted(in f64 x[m], out f64 y[n])
         mix(in T x[n], in T y[n])
         shaped(out f64 x[n])
         flat(out f64 x[m, n])

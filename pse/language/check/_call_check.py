@@ -325,7 +325,7 @@ class CallCheck(CallContext):
                 self._impossible(expected, actual, axis, display, type, span)
                 return
             if self.show_extent(actual) == self.show_extent(expected):
-                self._cut_otherwise(pattern, extents.pieces_in(expected)[0].distribution, display, type, span)
+                self._pieces_differ(pattern, expected, actual, axis, display, type, span)
                 return
             message = (
                 f"shape mismatch: axis {axis} of `{display}` is {self.show_extent(actual)}, "
@@ -352,6 +352,29 @@ class CallCheck(CallContext):
         message = f"shape mismatch: {where}, but `{self.node.callee.text}` needs {needed(pattern)}"
         fitting = ", ".join(map(self.show_extent, extents.fitting(pattern, actual)))
         help = f"declare or make `{display}` with an extent that fits:  {fitting}, …"
+        self.fail("E0311", message, span, label=self.context.show(type), help=help)
+
+    def _pieces_differ(
+        self,
+        pattern: Expression,
+        expected: Extent,
+        actual: Extent,
+        axis: int,
+        display: str,
+        type: Type,
+        span: Span,
+    ) -> None:
+        """Report pieces that may differ in length, though their axes are equally long."""
+        want, have = extents.pieces_in(expected), extents.pieces_in(actual)
+        if want and [(p.distribution, p.index) for p in want] != [(p.distribution, p.index) for p in have]:
+            self._cut_otherwise(pattern, want[0].distribution, display, type, span)
+            return
+        written = f"`{render_expression(pattern)}`"
+        message = (
+            f"shape mismatch: pieces of axis {axis} of `{display}` need not have the length {written} that "
+            "other arrays of this call ask for: blocks differ by one where the axis can't be shared evenly"
+        )
+        help = f"write a name of its own instead of {written} in the directive: the module gets both lengths"
         self.fail("E0311", message, span, label=self.context.show(type), help=help)
 
     def _cut_otherwise(
