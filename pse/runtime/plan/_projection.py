@@ -9,8 +9,9 @@ control flow nobody sends control messages at all.
 
 from __future__ import annotations
 
+import contextlib
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from pse._abi.plan import NO_LOAD, ArgumentRow, CountingRow, FiberRow, InstructionRow, LoopRow, Operation
@@ -223,13 +224,8 @@ class _Projector:
                 self._parallel(step, parallel)
 
     def _call(self, site: CallSite, position: Position) -> None:
-        """Lower a call site; errors say where it is."""
-        try:
+        with located(site):
             self.builder.append(self.calls.lower(site, position))
-        except (ProgramError, ModuleError) as error:
-            place = str(site.span)
-            error.message = error.message if error.message.startswith(place) else f"{place}: {error.message}"
-            raise
 
     def _assigned(self, assign: Assign) -> Expression:
         """Give a tag's new value; an integer that a real tag gets is real from then on."""
@@ -363,3 +359,14 @@ class _Projector:
 
     def _is_nested(self, step: int) -> bool:
         return any(around in self.loops for around in self.walk.ancestors(step))
+
+
+@contextlib.contextmanager
+def located(site: CallSite) -> Iterator[None]:
+    """Let errors say where a call site is."""
+    try:
+        yield
+    except (ProgramError, ModuleError) as error:
+        place = str(site.span)
+        error.message = error.message if error.message.startswith(place) else f"{place}: {error.message}"
+        raise

@@ -15,7 +15,7 @@ from pse.program import analyse_run_liveness
 from pse.runtime.distribution._partition_placement import Owners, is_users, partition_counts, place_partitions
 from pse.runtime.plan._job import Job, constants_of, live_values
 from pse.runtime.plan._lowering_position import Position
-from pse.runtime.plan._projection import project
+from pse.runtime.plan._projection import located, project
 from pse.runtime.plan._shapes import Shapes
 from pse.runtime.request._prepared import Prepared
 
@@ -33,13 +33,14 @@ def dry_run(prepared: Prepared) -> None:
     counts = partition_counts(prepared.program, prepared.environment)
     placements = place_partitions(placement, counts, prepared.processors)
     job = agreed(prepared, [0] * prepared.ranks, placements)
-    for key in prepared.placement.keys:
-        project(job, prepared.placement.rank_of(key), _unloaded)
     shapes = Shapes(job)
     for site in job.liveness.walk.sites:
         if site.parallel and site.module.language != "std":
             rank = prepared.placement.rank_of(prepared.placement.thread_of(site))
-            shapes.check_pieces(site, Position.of(job, rank))
+            with located(site):
+                shapes.check_pieces(site, Position.of(job, rank))
+    for key in prepared.placement.keys:
+        project(job, prepared.placement.rank_of(key), _unloaded)
 
 
 def agreed(prepared: Prepared, nodes: list[int], placements: Mapping[str, Owners]) -> Job:
