@@ -4,6 +4,11 @@ Every rank imports this file: it holds nothing that costs import time.  The room
 docs/design.md; a room imports only rooms below it.
 """
 
+from pse import _interrupt
+
+if _interrupt.is_command():
+    _interrupt.end_silently()  # Before anything else is loaded, or it would be a traceback.
+
 from pse._unbuilt import install as _explain_unbuilt_extensions
 from pse._version import __version__
 

@@ -6,10 +6,8 @@ run`` are executed by all of its processes together, others by the first.
 Nothing heavy is imported before the node's monitor has been started.
 """
 
-import _signal  # type: ignore[import-not-found]  # As in `pse._entry`: a Ctrl-C while modules load is no traceback.
 import sys
 
-_signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # There is nothing to tidy up yet.
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         del sys.path[0]

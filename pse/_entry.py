@@ -1,6 +1,6 @@
 """The command ``pse`` from its first moment: a Ctrl-C while it loads ends it with one line."""
 
-import _signal  # type: ignore[import-not-found]  # `signal` loads other modules, and a Ctrl-C meanwhile would be a traceback.
+import _signal  # type: ignore[import-not-found]  # As in `pse._interrupt`: `signal` would load other modules.
 
 from pse import _loading
 from pse._interrupt import stop_at_once

@@ -1,9 +1,23 @@
-"""What a Ctrl-C does before there is anything to tidy up; loads nothing."""
+"""What a Ctrl-C does before there is anything to tidy up; loads nothing that Python has not loaded."""
 
+import _signal  # type: ignore[import-not-found]  # `signal` loads other modules, and a Ctrl-C meanwhile would be a traceback.
 import os
+import sys
+
+
+def is_command() -> bool:
+    """Tell whether this process is the command ``pse`` or ``python -m pse``."""
+    started = sys.orig_argv[-len(sys.argv) :][:1]  # The script or module: what comes before its arguments.
+    return [os.path.basename(word) for word in started] == ["pse"]
+
+
+def end_silently() -> None:
+    """Have a Ctrl-C end this process at once, without a word."""
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 def stop_at_once(number: int, frame: object) -> None:
     """End this process with one line."""
+    _signal.signal(number, _signal.SIG_IGN)  # One line, also for whoever hits the keys twice.
     os.write(2, b"stopped by SIGINT\n")
     os._exit(128 + number)

@@ -158,7 +158,9 @@ def guarded() -> Iterator[None]:
 
 def _leave(stop: KeyboardInterrupt) -> NoReturn:
     number = getattr(stop, "number", signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # A second one would be a traceback here,
     click.echo(f"stopped by {signal.Signals(number).name}", err=True)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # and ends at once what still holds up the end.
     sys.exit(128 + number)
 
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import pytest
-from pse_testing.jobs import LONG, PROGRAMS, Job, bare, has_open_mpi, launched, rank_variable
+from pse_testing.jobs import LONG, PROGRAMS, Job, bare, beside_python, has_open_mpi, launched, rank_variable
 
 from pse.runtime.launch import find_mpiexec
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
@@ -562,11 +562,45 @@ def test_ctrl_c_while_pse_still_loads_is_one_line(command, tmp_path):
     assert job.err == "stopped by SIGINT\n"
 
 
-def test_ctrl_c_while_python_m_pse_loads_its_first_modules_ends_it_at_once(tmp_path):
-    (tmp_path / "typing.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    job = Job([sys.executable, "-m", "pse", "check", "faulty.coven"], {"PYTHONPATH": str(tmp_path)})
+# As Python looks for the module `{name}`, a Ctrl-C comes.
+WHILE_IT_IS_FOUND = """import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{name}":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("name", ["pse._unbuilt", "pse._loading"])
+@pytest.mark.parametrize("command", [[beside_python("pse")], [sys.executable, "-m", "pse"]])
+def test_ctrl_c_while_pse_loads_its_first_modules_ends_it_at_once(command, name, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WHILE_IT_IS_FOUND.format(name=name))
+    job = Job([*command, "check", "faulty.coven"], {"PYTHONPATH": str(tmp_path)})
     assert job.wait() == -signal.SIGINT
     assert job.err == ""
+
+
+# A second Ctrl-C comes as the word about the first one is written.
+WHILE_IT_IS_SAID = """import os, signal
+def twice(write):
+    def writing(*arguments, **named):
+        write(*arguments, **named)
+        os.kill(os.getpid(), signal.SIGINT)
+    return writing
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "writes"),
+    [("click", "os.write = twice(os.write)"), ("lark", "import click; click.echo = twice(click.echo)")],
+)
+def test_two_ctrl_c_at_once_are_one_line(module, writes, tmp_path):
+    hits = "os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / f"{module}.py").write_text(f"{WHILE_IT_IS_SAID}{writes}\n{hits}\n")
+    job = Job([sys.executable, "-m", "pse", "fmt", "faulty.coven"], {"PYTHONPATH": str(tmp_path)})
+    assert job.wait() == 130
+    assert job.err == "stopped by SIGINT\n"
 
 
 # Python 3.11 makes another error of what is raised in such a method, as C code does of what it didn't expect.
