@@ -4,10 +4,13 @@ Every rank imports this file: it holds nothing that costs import time.  The room
 docs/design.md; a room imports only rooms below it.
 """
 
-from pse import _interrupt
+import _signal  # type: ignore[import-not-found]  # `signal` would load other modules.
+import os
+import sys
 
-if _interrupt.is_command():
-    _interrupt.end_silently()  # Before anything else is loaded, or it would be a traceback.
+# What was started, before its arguments: a Ctrl-C in `pse` or `python -m pse` is no traceback from here on.
+if [os.path.basename(word) for word in sys.orig_argv[-len(sys.argv) :][:1]] == ["pse"]:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 from pse._unbuilt import install as _explain_unbuilt_extensions
 from pse._version import __version__

@@ -2,18 +2,6 @@
 
 import _signal  # type: ignore[import-not-found]  # `signal` loads other modules, and a Ctrl-C meanwhile would be a traceback.
 import os
-import sys
-
-
-def is_command() -> bool:
-    """Tell whether this process is the command ``pse`` or ``python -m pse``."""
-    started = sys.orig_argv[-len(sys.argv) :][:1]  # The script or module: what comes before its arguments.
-    return [os.path.basename(word) for word in started] == ["pse"]
-
-
-def end_silently() -> None:
-    """Have a Ctrl-C end this process at once, without a word."""
-    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 def stop_at_once(number: int, frame: object) -> None:

@@ -77,7 +77,7 @@ IMPORTERS = {
     "pse",
     "pse.bench._registry",
     "pse.cli._options.group",
-    "pse.modules.std._formats",
+    "pse.modules.std._endings",
     "pse.notebook._errors",
     "pse.views._registry",
 }

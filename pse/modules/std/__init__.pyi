@@ -1,1 +1,2 @@
+from ._endings import require_format as require_format
 from ._piece_layout import Pieces as Pieces

@@ -16,9 +16,9 @@ import numpy as np
 from pse.errors import DISK_FULL
 from pse.modules._errors import ModuleError
 from pse.modules.std._drafts import appearing, draft_name
+from pse.modules.std._endings import ending_of
 from pse.modules.std._formats import HDF5, NPY, RAW, ArrayFile, Format
 from pse.modules.std._geodata import GEOTIFF, NETCDF
-from pse.text import ending_text
 
 FORMATS: Final = {
     ".npy": NPY,
@@ -144,19 +144,6 @@ def format_of(array: ArrayFile, verb: str) -> Format:
         message = f"save: {array.file} has no georeference that could be that of {array.like}"
         raise ModuleError(message, help="save it as .tif, or leave `like` out")
     return format
-
-
-def ending_of(file: str, verb: str) -> str:
-    """Give the ending that chooses the format; others are refused."""
-    if os.path.isdir(file):
-        raise ModuleError(
-            f"{verb}: {file} is a directory", help=f'name a file in it: "{os.path.join(file, "a.npy")}"'
-        )
-    ending = os.path.splitext(file)[1].lower()
-    if ending not in FORMATS:
-        known = [one for one in FORMATS if one not in (".hdf5", ".tiff")]
-        raise ModuleError(f"{verb}: {ending_text(file, known)}", help="for example:  field.npy")
-    return ending
 
 
 @contextmanager

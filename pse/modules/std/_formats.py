@@ -8,7 +8,6 @@ machine's byte order, so that ranks write them side by side without the format's
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from pse.modules._errors import ModuleError
+from pse.modules.std._endings import package
 from pse.records import dataclass
 
 DATASET: Final = "data"
@@ -60,15 +60,6 @@ class Format:
     begin: Callable[[str, ArrayFile], int]
     named: bool = False
     located: bool = False
-
-
-def package(file: str, name: str, extra: str) -> Any:
-    """Import an optional package; where it is not installed, say which file needs it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        help = f"pip install 'pse[{extra}]', or use .npy"
-        raise ModuleError(f"{file} needs the package {name}", help=help) from None
 
 
 def no_such_array(array: ArrayFile, names: list[str], what: str = "dataset") -> ModuleError:
@@ -117,7 +108,7 @@ def _begin_raw(draft: str, array: ArrayFile) -> int:
 
 @contextmanager
 def _opened_hdf5(array: ArrayFile) -> Iterator[Any]:
-    with package(array.file, "h5py", "hdf5").File(array.file, "r") as content:
+    with package(array.file, "h5py").File(array.file, "r") as content:
         names = list(content)
         name = array.name or (names[0] if len(names) == 1 else DATASET)
         if name not in content or not hasattr(content[name], "read_direct"):
@@ -127,7 +118,7 @@ def _opened_hdf5(array: ArrayFile) -> Iterator[Any]:
 
 def _begin_hdf5(draft: str, array: ArrayFile) -> int:
     """Make a contiguous dataset, whose elements have places that are known."""
-    h5py = package(array.file, "h5py", "hdf5")
+    h5py = package(array.file, "h5py")
     with h5py.File(draft, "w", locking=False) as opened:
         layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.modules._errors import ModuleError
-from pse.modules.std._formats import DATASET, HDF5, ArrayFile, Format, no_such_array, package
+from pse.modules.std._endings import package
+from pse.modules.std._formats import DATASET, HDF5, ArrayFile, Format, no_such_array
 
 STRIP: Final = 1 << 16
 """Strips of a GeoTIFF have at most so many bytes, or one row."""
@@ -37,7 +38,7 @@ _NO_VARIABLE: Final = "This is a netCDF dimension but not a netCDF variable."
 @contextmanager
 def _rasterio(file: str) -> Iterator[Any]:
     """Give rasterio, which neither warns of files without a georeference nor logs what it raises anyway."""
-    rasterio = package(file, "rasterio", "scenes")
+    rasterio = package(file, "rasterio")
     logging.getLogger("rasterio").addHandler(logging.NullHandler())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
@@ -154,7 +155,7 @@ def _georeference(rasterio: Any, array: ArrayFile, bands: int) -> tuple[list[str
 
 @contextmanager
 def _opened_netcdf(array: ArrayFile) -> Iterator[Any]:
-    with _NETCDF, package(array.file, "netCDF4", "scenes").Dataset(array.file) as content:
+    with _NETCDF, package(array.file, "netCDF4").Dataset(array.file) as content:
         content.set_auto_maskandscale(False)
         names = [name for name in content.variables if name not in content.dimensions]
         name = array.name or (names[0] if len(names) == 1 else DATASET)
@@ -172,7 +173,7 @@ def _begin_netcdf(draft: str, array: ArrayFile) -> int:
         help = "save real and imaginary part apart, or use .npy"
         raise ModuleError(f"{array.file}: NetCDF has no elements of type {array.dtype}", help=help)
     begin = HDF5.begin(draft, array)
-    with package(array.file, "h5py", "hdf5").File(draft, "r+", locking=False) as made:
+    with package(array.file, "h5py").File(draft, "r+", locking=False) as made:
         for number, extent in enumerate(array.shape):
             axis = made.create_dataset(f"axis{number}", (extent,), ">f4")
             axis.make_scale(f"{_NO_VARIABLE}{extent:10}")

@@ -19,6 +19,7 @@ from pse.program import Placement, place_threads
 from pse.runtime.checkpoint._files import make_directory
 from pse.runtime.distribution._partition_placement import is_users, partition_counts
 from pse.runtime.request._changes import checked_changes
+from pse.runtime.request._file_names import require_formats
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._resume import check_pending, check_processors, continued, remarks, room_for
@@ -86,6 +87,8 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
         If the program, or a value for a parameter, is wrong.
     UsageError
         If something else on the command line is wrong.
+    ModuleError
+        If a file that the program saves or loads has no format, or a package for it is not installed.
     CheckpointRefused
         If the request resumes a run whose checkpoint can't be read.
 
@@ -115,6 +118,7 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     environment, diagnostics = bind_parameters(program, request.defines, processors)
     if has_errors(diagnostics):
         raise ProgramRefused(diagnostics, {file.path: file.text}, UsageError.exit_code)
+    require_formats(program, environment)
     options = resolve(program.options, request.options, threads)
     if request.trace is not None:
         make_directory("--trace", request.trace)

@@ -526,6 +526,49 @@ def test_diagnostics_stay_objects_until_they_are_printed_in_colour_on_a_terminal
     assert re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue()) == pipe.getvalue() == caught.value.message
 
 
+FILES = """coven 1
+param string to = "u.h5"
+program files {
+  var f64[4] u
+  zero() -> u
+  for k in 0 .. 2 {
+    STATEMENT
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "package", "said"),
+    [
+        ('save("u" + k + ".H5", u)', "h5py", "….H5 needs the package h5py"),
+        ("save(to, u)", "h5py", "u.h5 needs the package h5py"),
+        ('save("u.nc", u)', "h5py", "u.nc needs the package h5py"),
+        ('load("u.nc") -> u', "netCDF4", "u.nc needs the package netCDF4"),
+        ('save("u.tif", u)', "rasterio", "u.tif needs the package rasterio"),
+        ('save("u" + k + ".dat", u)', "", "save: the format can't be told from the name ….dat: "),
+    ],
+)
+def test_what_the_format_of_a_file_lacks_is_told_before_anything_starts(
+    tmp_path, monkeypatch, statement, package, said
+):
+    path = tmp_path / "files.coven"
+    path.write_text(FILES.replace("STATEMENT", statement))
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(RunError) as caught:
+        prepare(Request(str(path), {}))
+    assert caught.value.message.startswith(f"{path}:7:5: {said}")
+    assert ("pip install 'pse[" if package else "for example:") in caught.value.help
+
+
+@pytest.mark.parametrize("name", ['"u.npy"', '"u" + k + ".raw"', '"u.h" + (k + 5)', "to"])
+def test_files_whose_format_is_there_or_not_known_are_left_to_the_run(tmp_path, monkeypatch, name):
+    path = tmp_path / "files.coven"
+    path.write_text(FILES.replace("STATEMENT", f"save({name}, u)"))
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    prepare(Request(str(path), {"to": "u.npy"}))
+
+
 def test_a_value_on_the_command_line_has_its_own_exit_code(tmp_path):
     path = tmp_path / "good.coven"
     path.write_text("coven 1\nparam i64 N = 4\nprogram p { print(N) }\n")
