@@ -1,6 +1,7 @@
 """The manual as a whole: nothing missing, no dead links, and what it says of the code is true."""
 
 import ast
+import dataclasses
 import functools
 import importlib
 import importlib.util
@@ -17,6 +18,8 @@ from click.testing import CliRunner
 import pse.trace
 import pse.views
 from pse.cli import main
+from pse.runtime.distribution._moves import Moves
+from pse.runtime.status._report import Report, SiteReport, ThreadReport
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -149,6 +152,13 @@ def test_a_diagnostic_has_its_meaning_an_example_and_a_remedy(entry):
     assert meaning.endswith(".")
     assert rest[0].startswith(("```", "For example "))
     assert re.fullmatch(r"\*\*Remedy\.\*\* .*\.", rest[-1], re.DOTALL)
+
+
+@pytest.mark.parametrize("kind", [Report, SiteReport, ThreadReport, Moves])
+def test_the_manual_has_every_field_of_a_report_in_json(kind):
+    page = (DOCS / "running.md").read_text()
+    table = page.partition("`--report json` prints one JSON object")[2].partition("\n## ")[0]
+    assert not [field.name for field in dataclasses.fields(kind) if f"`{field.name}`" not in table]
 
 
 def test_who_imports_whom_is_as_the_design_page_says():
