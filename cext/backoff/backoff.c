@@ -41,11 +41,13 @@ static uint64_t computes(const pse_backoff *wait)
     return wait->patient ? PSE_BACKOFF_YIELD_BUSY_PATIENT : PSE_BACKOFF_YIELD_BUSY;
 }
 
-/* Let others run, and learn from it. */
-static void let_others_run(const pse_backoff *wait, uint64_t now)
+/* Let others run, and learn from it.  If somebody ran, the next look comes with cold caches: taken for one that
+ * has moved data, it would keep two ranks that wait on one core awake for each other. */
+static void let_others_run(pse_backoff *wait, uint64_t now)
 {
     const uint64_t back = pse_backoff_yield(now, computes(wait), &busy_until);
-    free_until = back - now < PSE_BACKOFF_YIELD_FREE ? back + PSE_BACKOFF_TRUST_FREE : 0;
+    wait->cold = back - now >= PSE_BACKOFF_YIELD_FREE;
+    free_until = wait->cold ? 0 : back + PSE_BACKOFF_TRUST_FREE;
     if (busy_until > back) {
         trust = trust ? 2 * trust : PSE_BACKOFF_TRUST_BUSY_FIRST;
         if (trust > PSE_BACKOFF_TRUST_BUSY)

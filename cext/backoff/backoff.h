@@ -35,7 +35,7 @@ typedef struct pse_backoff {
     unsigned looks;
     unsigned moved; /* looks that moved data since the last sleep */
     bool patient;   /* in MPI itself: stays awake for longer */
-    bool cold;      /* the last look came after a sleep, so its time says nothing */
+    bool cold;      /* the next look comes after a sleep, or after others ran: its time says nothing */
 } pse_backoff;
 
 /* After a look that found nothing. */

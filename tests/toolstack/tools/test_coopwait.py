@@ -1,10 +1,12 @@
 """coopwait: programs give the same results with it, and waiting ranks leave the cores to others."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
+CEXT = Path(__file__).parents[3] / "cext"
 COOPWAIT = "module coopwait\n"
 LITTLE = 0.1
 """Seconds of a wait of a second that looks now and then may use: whoever spins uses all of it."""
@@ -66,6 +68,16 @@ def test_a_waiting_rank_uses_no_processor_time(stacked, wait):
     done = stacked(2, COOPWAIT, "-c", LATE.format(wait=wait))
     assert done.code == 0, done.err
     check_sleepers(done.out, 2)
+
+
+def test_two_that_wait_on_one_core_do_not_keep_each_other_awake(program):
+    """Whoever comes back from a yield finds cold caches: a look that takes long then has moved no data."""
+    includes = [f"-I{CEXT / 'backoff'}", f"-I{CEXT / 'abi' / 'include'}"]
+    sources = [str(CEXT / "backoff" / name) for name in ("backoff.c", "clock.c")]
+    text = (PROGRAMS / "cold_looks.c").read_text()
+    looks = program("cold_looks", text, *includes, *sources, "-pthread")
+    used = float(subprocess.run([looks], capture_output=True, text=True, check=True).stdout)
+    assert used < LITTLE
 
 
 LOCKED = """
