@@ -104,8 +104,8 @@ def dotted(node: ast.expr) -> str:
 
 def python_imports(text: str, package: str) -> Iterator[str]:
     """Yield the dotted names that Python source in `package` imports, or takes of a package it imported."""
-    tree, bound = ast.parse(text), {}
-    for node in ast.walk(tree):
+    nodes, bound = list(ast.walk(ast.parse(text))), {}
+    for node in nodes:
         if isinstance(node, ast.Import):
             names = {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -115,7 +115,7 @@ def python_imports(text: str, package: str) -> Iterator[str]:
             continue
         bound |= names
         yield from names.values()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and (name := dotted(node.value)):
             package = bound.get(name, name)
             yield from [f"{package}.{node.attr}"] if package in PACKAGES else []
@@ -170,7 +170,10 @@ def imported(name: str) -> set[str]:
     return set(by_name).union(*(imports(path, package) for path in MODULES[name]))
 
 
-IMPORTS = {name: imported(name) for name in MODULES}
+@cache
+def imports_of_modules() -> Mapping[str, set[str]]:
+    """Map every module to what it imports: read by the first test that asks, not by everyone who collects."""
+    return {name: imported(name) for name in MODULES}
 
 
 def room_of(name: str) -> str | None:
@@ -187,7 +190,7 @@ def allowed(room: str) -> set[str]:
 
 def crossings() -> Iterator[tuple[str, str]]:
     """Yield every import of one room from another: the module that imports, and the dotted name."""
-    for name, targets in IMPORTS.items():
+    for name, targets in imports_of_modules().items():
         for target in sorted(targets):
             if (room := room_of(target)) and room_of(name) and room != room_of(name):
                 yield name, target
@@ -274,7 +277,7 @@ def test_rooms_import_only_rooms_below():
 
 def test_subpackages_import_only_subpackages_below():
     wrong = []
-    for name, targets in IMPORTS.items():
+    for name, targets in imports_of_modules().items():
         order = ROOMS.get(str(room_of(name)), ())
         for module in filter(None, map(module_of, targets)):
             inner = [*name.split(".")[2:3], *module.split(".")[2:3]]
@@ -297,7 +300,7 @@ def test_files_of_the_pages_form_no_cycle(folder):
 
 
 def test_files_form_no_cycle():
-    assert not rings(IMPORTS)
+    assert not rings(imports_of_modules())
 
 
 def test_imports_by_name_are_known():
@@ -307,9 +310,11 @@ def test_imports_by_name_are_known():
         if any(re.search(r"\b(import_module|__import__)\(", path.read_text()) for path in paths)
     }
     assert found == IMPORTERS
-    views = {name for name in IMPORTS["pse.views._registry"] if module_of(name) == name}
+    views = {name for name in imports_of_modules()["pse.views._registry"] if module_of(name) == name}
     assert {f"pse.views.{view.module}" for view in VIEWS.values()} <= views
-    assert {f"{subject.package}.{subject.name}" for subject in SUBJECTS} <= IMPORTS["pse.bench._registry"]
+    assert {f"{subject.package}.{subject.name}" for subject in SUBJECTS} <= imports_of_modules()[
+        "pse.bench._registry"
+    ]
 
 
 def test_other_rooms_import_only_what_a_facade_exports():
@@ -341,7 +346,7 @@ def test_a_folder_has_about_twenty_files_at_most():
 def test_ground_rooms_do_not_import_mpi():
     assert not [
         name
-        for name, targets in IMPORTS.items()
+        for name, targets in imports_of_modules().items()
         if room_of(name) in GROUND and any(target.split(".")[0] == "mpi4py" for target in targets)
     ]
 
@@ -349,7 +354,7 @@ def test_ground_rooms_do_not_import_mpi():
 def test_only_tags_of_type_object_are_pickled():
     wrong = [
         name
-        for name, targets in IMPORTS.items()
+        for name, targets in imports_of_modules().items()
         if PICKLERS & {part for target in targets for part in target.split(".")}
     ]
     assert wrong == ["pse.runtime.rank._objects"]
@@ -530,13 +535,13 @@ def test_a_face_is_the_module_that_has_its_stub():
 
 def test_a_circle_is_found_though_one_file_is_imported_by_name():
     view, registry = "pse.views.charts._critical_path", "pse.views._registry"
-    assert rings({**IMPORTS, view: {registry}}) == [[registry, view]]
+    assert rings({**imports_of_modules(), view: {registry}}) == [[registry, view]]
 
 
 def test_a_circle_is_found_though_files_import_from_their_own_facade():
     lower, upper = "pse.trace.query._key_matching", "pse.trace.query._messages"
-    assert lower in map(module_of, IMPORTS[upper])
-    assert rings({**IMPORTS, lower: {"pse.trace.query.match_messages"}}) == [[lower, upper]]
+    assert lower in map(module_of, imports_of_modules()[upper])
+    assert rings({**imports_of_modules(), lower: {"pse.trace.query.match_messages"}}) == [[lower, upper]]
 
 
 def test_the_rule_forbids_what_it_should():

@@ -1,13 +1,17 @@
 """The notebooks under notebooks/: no output is kept in them, and every cell does what it says."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from pse.notebook import create_project
 
-pytest.importorskip("nbclient")
+# It is imported by the process that executes a notebook: beside some installed packages that takes seconds.
+pytestmark = pytest.mark.skipif(
+    find_spec("nbclient") is None, reason="nbclient (extra pse[dev]) is not installed"
+)
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
