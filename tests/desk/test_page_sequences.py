@@ -13,12 +13,12 @@ pytest.importorskip("selenium", reason="selenium isn't installed")
 
 from pse_testing.browser import browser
 from pse_testing.desk_page import Page, serving
+from pse_testing.example_counts import tried
 from selenium.webdriver import Keys
 
 from .editing import PROGRAMS, Editing
 
 __all__ = ["browser"]
-SEQUENCES = 20
 MOST_STEPS = 3
 PIECES = ("  let z = 1", " // note", "}", " thread_C", "\n  print(1)", "(", " u")
 DRAWN = """
@@ -121,11 +121,14 @@ def clash(one: list, other: list) -> bool:
 
 
 @pytest.mark.slow
-def test_after_random_edits_on_either_side_the_graph_is_that_of_the_text_and_undo_gives_both_back(page):
+@tried(5)
+def test_after_random_edits_on_either_side_the_graph_is_that_of_the_text_and_undo_gives_both_back(
+    page, examples
+):
     start = page.text()
     page.settle()
     places = sorted(page.places().values())
-    for seed in range(SEQUENCES):
+    for seed in range(examples):
         choose = random.Random(seed)
         for _ in range(choose.randint(1, MOST_STEPS)):
             on_graph = page.calls() and choose.random() < 0.6

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
+from pse_testing.example_counts import tried
 
 from pse.errors import ProgramError
 from pse.language import (
@@ -136,11 +137,15 @@ def answer(text, finder):
     return result
 
 
-@RELAXED
-@given(PROGRAMS)
-def test_any_grammatical_program_is_answered(finder, text):
-    assert parse_program(text, "fuzz.coven").diagnostics == ()
-    answer(text, finder)
+@tried(30)
+def test_any_grammatical_program_is_answered(finder, examples):
+    @settings(RELAXED, max_examples=examples)
+    @given(PROGRAMS)
+    def check(text):
+        assert parse_program(text, "fuzz.coven").diagnostics == ()
+        answer(text, finder)
+
+    check()
 
 
 @RELAXED

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from pse_testing.example_counts import tried
 from pse_testing.harness import make_job, run
 from pse_testing.oracle import Oracle
 from pse_testing.program_writer import programs, write_modules
@@ -97,13 +98,6 @@ def circumstances(draw):
         "pauses": draw(st.booleans()),
         "placement": draw(st.sampled_from(["block", "cyclic"])),
     }
-
-
-def tried(examples):
-    """Try so many random programs, and every night four times as many."""
-    return pytest.mark.parametrize(
-        "examples", [examples, pytest.param(4 * examples, marks=pytest.mark.nightly)]
-    )
 
 
 @tried(12)
