@@ -114,6 +114,9 @@ def test_a_write_into_an_input_is_told_of_inout():
 def test_a_wrong_shape_shows_the_extents_it_comes_from():
     error = wrong("f(in f64 x[n, m], out f64 y[m, n+1])", lambda x: x, np.zeros((2, 3)))
     assert "expected shape [3, 3] (m, n + 1), got [2, 3]" in error.message
+    assert error.help.endswith("declare the one that it has:  out f64 y[m - 1, n + 1]")
+    error = wrong("f(in f64 x[n], out f64 y[n])", lambda x: np.zeros((2, 4)), np.zeros(2))
+    assert error.help.endswith("declare the one that it has:  out f64 y[n, 4]")
 
 
 @pytest.mark.parametrize(

@@ -10,36 +10,30 @@ from collections.abc import Sequence
 
 from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
-from pse.language.check._halo_check import frame_width, lacks_halo, takes_frame, takes_halo
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._remedies import call_help, is_reordered, slots_of, text_of
 from pse.language.check._scalars import Scalar, place, scalar
 from pse.language.check._scope import ModuleEntity, TagEntity
-from pse.language.diagnostics._diagnostic import error_at, warning_at
+from pse.language.check._shape_check import ArrayOperand, expect_shape, has_rank
+from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._words import BUILTINS
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import NUMERIC, fits
 from pse.language.types._expressions import (
-    Expression,
     Name,
     is_dynamic,
     names_in,
     read_position,
-    render_expression,
 )
 from pse.language.types._records import difference, record_of
-from pse.language.types._shape_unification import Matcher, needed
-from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import (
     Direction,
-    Distribution,
     Element,
     Parameter,
     Pattern,
     Type,
-    render_distribution,
     render_type,
 )
 from pse.text import count_text, did_you_mean
@@ -50,9 +44,8 @@ class CallCheck(CallContext):
 
     def __init__(self, context: Context, node: sx.Call, reference: ModuleReference) -> None:
         super().__init__(context, node, reference)
-        if node.label is not None and context.partition is None:
-            context.root_thread = f"{node.label.id} "
-        self.matcher = Matcher(context.blocks)
+        if context.partition is None:
+            context.root_thread = self.thread or context.root_thread
         self.element: Element | None = None  # what `T` stands for
         self.inputs: list[Argument] = []
         parameters = self.signature.parameters
@@ -291,177 +284,13 @@ class CallCheck(CallContext):
         return True
 
     def _array_input(self, parameter: Parameter, entity: TagEntity, span: Span) -> bool:
-        type = entity.type
-        assert type is not None, "tags have shapes"
-        assert type.shape is not None, "tags have shapes"
-        shape = parameter.type.shape
-        if shape is not None and len(shape) != len(type.shape):
-            self._wrong_rank(parameter, type, entity.display, span)
+        assert entity.type is not None, "tags have shapes"
+        array = ArrayOperand(parameter, entity.type, entity.display, span)
+        if not has_rank(self, array):
             return False
         if not match_distribution(self, parameter, entity, span) or not self._counters_known(entity, span):
             return False
-        self._warn_of_frame(parameter, type, entity.display, span)
-        self._warn_of_no_halo(parameter, type, entity.display, span)
-        actual = extents.local_shape(type, self.context.lookup)
-        for axis, pattern in enumerate(shape or ()):
-            self._expect(parameter, pattern, actual[axis], axis, entity.display, type, span)
-        return True
-
-    def _expect(
-        self,
-        parameter: Parameter,
-        pattern: Expression,
-        actual: Extent,
-        axis: int,
-        display: str,
-        type: Type,
-        span: Span,
-    ) -> None:
-        def mismatch(expected: Extent) -> None:
-            if parameter.single:
-                self._several(parameter, actual, display, type, span)
-                return
-            if extents.dimensions_in(expected):
-                self._impossible(expected, actual, axis, display, type, span)
-                return
-            if self.show_extent(actual) == self.show_extent(expected):
-                self._pieces_differ(pattern, expected, actual, axis, display, type, span)
-                return
-            message = (
-                f"shape mismatch: axis {axis} of `{display}` is {self.show_extent(actual)}, "
-                f"but `{self.node.callee.text}` needs {self.show_extent(expected)} "
-                f"(`{render_expression(pattern)}`)"
-            )
-            help = self._shape_help(expected, actual, display, type)
-            self.fail("E0311", message, span, label=self.context.show(type), help=help)
-
-        self.matcher.expect(pattern, actual, mismatch)
-
-    def _several(self, parameter: Parameter, actual: Extent, display: str, type: Type, span: Span) -> None:
-        """Report an array of records where a module takes or gives one."""
-        message = f"{self.named(parameter)} is one record, but `{display}` has {self.show_extent(actual)}"
-        element = type.element.label if type.element is not None else "T"
-        help = f"for one of them, let a module pick it:  (in {element} all[n], in i64 k, out {element} one)"
-        self.fail("E0311", message, span, label=self.context.show(type), help=help)
-
-    def _impossible(
-        self, pattern: Extent, actual: Extent, axis: int, display: str, type: Type, span: Span
-    ) -> None:
-        """Report an extent that no value of the directive's dimension gives."""
-        where = f"axis {axis} of `{display}` is {self.show_extent(actual)}"
-        message = f"shape mismatch: {where}, but `{self.node.callee.text}` needs {needed(pattern)}"
-        fitting = ", ".join(map(self.show_extent, extents.fitting(pattern, actual)))
-        help = f"declare or make `{display}` with an extent that fits:  {fitting}, …"
-        self.fail("E0311", message, span, label=self.context.show(type), help=help)
-
-    def _pieces_differ(
-        self,
-        pattern: Expression,
-        expected: Extent,
-        actual: Extent,
-        axis: int,
-        display: str,
-        type: Type,
-        span: Span,
-    ) -> None:
-        """Report pieces that may differ in length, though their axes are equally long."""
-        want, have = extents.pieces_in(expected), extents.pieces_in(actual)
-        if want and [(p.distribution, p.index) for p in want] != [(p.distribution, p.index) for p in have]:
-            self._cut_otherwise(pattern, want[0].distribution, display, type, span)
-            return
-        written = f"`{render_expression(pattern)}`"
-        message = (
-            f"shape mismatch: pieces of axis {axis} of `{display}` need not have the length {written} that "
-            "other arrays of this call ask for: blocks differ by one where the axis can't be shared evenly"
-        )
-        help = f"write a name of its own instead of {written} in the directive: the module gets both lengths"
-        self.fail("E0311", message, span, label=self.context.show(type), help=help)
-
-    def _cut_otherwise(
-        self, pattern: Expression, want: Distribution, display: str, type: Type, span: Span
-    ) -> None:
-        """Report pieces of an equally long axis that are cut in two ways within one call."""
-        cut = render_distribution(want, display=self.context.display)
-        have = render_distribution(type.distribution, display=self.context.display)
-        message = f"distribution mismatch: `{display}` is {have}, but other arrays of this call are {cut}"
-        help = f"redistribute it inside PARALLEL:  redistribute({display}) -> pieces {cut}"
-        if cut == have:
-            axes = "two axes of this call that are cut along different axes of the grid"
-            message = f"distribution mismatch: `{render_expression(pattern)}` stands for {axes}"
-            help = "give the two axes different names in the directive"
-        self.fail("E0312", message, span, label=self.context.show(type), help=help)
-
-    def _warn_of_frame(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:
-        """Tell where a directive takes cells of an axis that is not cut for a halo."""
-        if parameter.type.distribution.pattern is not Pattern.ANY or not takes_halo(parameter, type):
-            return
-        for axis, pattern in enumerate(parameter.type.shape or ()):
-            if axis in type.distribution.axes or not takes_frame(pattern):
-                continue
-            message = (
-                f"axis {axis} of `{display}` is not cut and has no halo: "
-                f"`{render_expression(pattern)}` takes cells of the array itself for the frame"
-            )
-            where = render_distribution(type.distribution, display=self.context.display)
-            help = (
-                f"if that is meant, write `{where}` behind the shape in the directive; else cut the axis, too"
-            )
-            self.context.warnings.append(
-                warning_at("W0301", message, span, notes=self.directive_note(), help=help)
-            )
-
-    def _warn_of_no_halo(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:
-        """Tell where a directive takes cells of every piece for a halo that there is not."""
-        pattern = lacks_halo(parameter, type) if parameter.type.distribution.pattern is Pattern.ANY else None
-        if pattern is None or names_in(pattern) & {p.name for p in self.signature.inputs}:
-            return
-        message = (
-            f"`{display}` has no halo: `{render_expression(pattern)}` takes cells of each piece for the frame"
-        )
-        where = render_distribution(type.distribution, display=self.context.display)
-        halo = f"{where} halo({frame_width(pattern)})"
-        help = (
-            f"declare `{display}` as `{halo}` and fill it before the call, exchange({display}); "
-            f"if its own cells are meant, write `{where}` behind the shape in the directive"
-        )
-        self.context.warnings.append(
-            warning_at("W0301", message, span, notes=self.directive_note(), help=help)
-        )
-
-    def _shape_help(self, expected: Extent, actual: Extent, display: str, type: Type) -> str:
-        """Say what would make two extents equal: a halo, one parameter instead of two, another tag."""
-        wider = extents.add(expected, extents.scale(actual, -1)).constant
-        if extents.has_piece(actual) and wider is not None and wider > 0 and wider % 2 == 0:
-            return f"the directive takes the halo: declare `{display}` with one:  halo({wider // 2})"
-        pieces = extents.pieces_in(actual)
-        blocks = self.context.blocks(type.distribution, pieces[0].index) if pieces else None
-        if blocks is not None and not extents.has_piece(expected):
-            whole = self.show_extent(extents.multiply(expected, blocks))
-            return f"the type of `{display}` has the extents of the whole array, {whole}"
-        names = [self.show_extent(extent) for extent in (actual, expected)]
-        if all(name.isidentifier() for name in names):
-            return f"if {names[0]} and {names[1]} are always equal, use one of them in both places"
-        return f"declare or make `{display}` with the extent {names[1]} here"
-
-    def _wrong_rank(self, parameter: Parameter, type: Type, display: str, span: Span) -> None:
-        shape = parameter.type.shape or ()
-        have = f"the tag `{display}` has {_axes(len(type.shape or ()))}"
-        message = f"{self.named(parameter)} has {_axes(len(shape))}, but {have}"
-        help = f"name a tag with {_axes(len(shape))}, as the directive declares"
-        self.fail("E0304", message, span, label=self.context.show(type), help=help)
-
-    def expect_shape(self, parameter: Parameter, type: Type, display: str, span: Span) -> bool:
-        """Ask for the directive's shape to be that of a tag whose type is known."""
-        shape = parameter.type.shape
-        if shape is None:
-            return True
-        if len(shape) != len(type.shape or ()):
-            self._wrong_rank(parameter, type, display, span)
-            return False
-        self._warn_of_frame(parameter, type, display, span)
-        for axis, extent in enumerate(extents.local_shape(type, self.context.lookup)):
-            if not extents.is_dynamic(extent):  # Else it is as long as the call makes it.
-                self._expect(parameter, shape[axis], extent, axis, display, type, span)
+        expect_shape(self, array)
         return True
 
     def _counters_known(self, entity: TagEntity, span: Span) -> bool:
@@ -529,7 +358,3 @@ def _other_element(parameter: Parameter, want: Element) -> str:
     if record_of(want) is not None:
         return f"give an array of the record {want.label}: name, fields and their order must be the same"
     return f"give a tag of type {want.label}, or declare the parameter as `T`, which takes every element type"
-
-
-def _axes(count: int) -> str:
-    return count_text(count, "axis", "axes")

@@ -25,7 +25,8 @@ from pse.language.types._expressions import (
     render_expression,
     substitute,
 )
-from pse.language.types._symbolic_extents import Extent
+from pse.language.types._shape_unification import Matcher
+from pse.language.types._symbolic_extents import Atom, Extent, Piece
 from pse.language.types._types import (
     DIRECTIVE_MARKS,
     Direction,
@@ -322,6 +323,7 @@ class CallContext:
         self.node = node
         self.reference = reference
         self.signature = reference.signature
+        self.matcher = Matcher(context.blocks)
         self.failed = False
 
     def fail(
@@ -349,9 +351,14 @@ class CallContext:
 
     def show_extent(self, extent: Extent) -> str:
         """Write an extent for a message."""
-        named = substitute(extents.to_expression(extent), lambda name: Name(self.context.display(name.id)))
-        whole = render_expression(named)
-        return f"a partition's piece of {whole}" if extents.has_piece(extent) else whole
+        if isinstance(extent.atom, Piece):
+            return f"a partition's piece of {self.show_extent(extent.atom.extent)}"
+        pieces = extents.rewrite(extent, self._named_piece)
+        named = substitute(extents.to_expression(pieces), lambda name: Name(self.context.display(name.id)))
+        return render_expression(named)
+
+    def _named_piece(self, base: Atom) -> Extent | None:
+        return extents.atom(f"({self.show_extent(extents.atom(base))})") if isinstance(base, Piece) else None
 
     def named(self, parameter: Parameter) -> str:
         """Name a parameter of the module in messages: input `x` of `use`."""
@@ -360,5 +367,6 @@ class CallContext:
 
     @property
     def thread(self) -> str:
-        """The thread's label with a space after it, to be put before a suggested call."""
-        return f"{self.node.label.id} " if self.node.label else ""
+        """The thread's label, if there is such a thread, with a space: to be put before a suggested call."""
+        label, declared = self.node.label, self.context.declared_threads
+        return f"{label.id} " if label is not None and (not declared or label.id in declared) else ""

@@ -16,11 +16,19 @@ from pse.language.check._distribution_check import (
     same_pattern,
 )
 from pse.language.check._ir import Output
-from pse.language.check._remedies import another_name, declaration, distributed_so, lies, output_text
+from pse.language.check._remedies import (
+    another_name,
+    decided_rows,
+    declaration,
+    distributed_so,
+    lies,
+    output_text,
+)
+from pse.language.check._shape_check import ArrayOperand, expect_shape, has_rank
 from pse.language.check._targets import Target, check_reduction, refuse_distributed_scalar
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._expressions import Expression
-from pse.language.types._symbolic_extents import Extent, Piece
+from pse.language.types._expressions import Expression, render_expression
+from pse.language.types._symbolic_extents import Piece
 from pse.language.types._types import (
     Distribution,
     Parameter,
@@ -92,7 +100,12 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
         if where is None:
             return False
         type = check.context.locate(goal.entity, where) if goal.unplaced else type
-    return check.expect_shape(parameter, type, goal.entity.display, span)
+    untyped = output_text(check.context, goal.node, stated="") if goal.node.type is not None else ""
+    array = ArrayOperand(parameter, type, goal.entity.display, span, untyped)
+    if not has_rank(check, array):
+        return False
+    expect_shape(check, array)
+    return True
 
 
 def _scalar_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | None:
@@ -186,10 +199,9 @@ def array_type(check: CallCheck, parameter: Parameter, goal: Target) -> Type | N
     if parameter.type.shape is None:
         _unknown_size(check, goal, parameter.name)
         return None
-    local = [check.matcher.extent(pattern) for pattern in parameter.type.shape]
     if not _has_known_sizes(check, parameter, goal):
         return None
-    shape = _global_shape(check, goal, local, distribution)
+    shape = _global_shape(check, parameter, goal, distribution)
     return Type(element, shape, distribution) if shape is not None else None
 
 
@@ -262,10 +274,20 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
     ):
         said = Distribution(Pattern.BLOCK, (0,), partition=context.partition)  # One after the other.
     if said is None:
-        message = f"nothing says how `{goal.node.name.id}` is distributed"
-        check.fail("E0318", message, goal.node.span, help=distributed_so(check.context, goal.node))
+        _refuse_undistributed(check, parameter, goal)
         return None
     return said if _in_block(check, goal, said) else None
+
+
+def _refuse_undistributed(check: CallCheck, parameter: Parameter, goal: Target) -> None:
+    """Report an output of which nothing says how it is distributed, or that can't be."""
+    local = [check.matcher.extent(pattern) for pattern in parameter.type.shape or ()]
+    axis = next((axis for axis, extent in enumerate(local) if extents.has_piece(extent)), None)
+    if axis is not None:
+        _no_such_pieces(check, parameter, goal, axis)
+        return
+    message = f"nothing says how `{goal.node.name.id}` is distributed"
+    check.fail("E0318", message, goal.node.span, help=distributed_so(check.context, goal.node))
 
 
 def whole_on_root(check: CallCheck, goal: Target, distribution: Distribution) -> bool:
@@ -322,10 +344,11 @@ def _inferred(check: CallCheck, parameter: Parameter) -> Distribution | None:
 
 
 def _global_shape(
-    check: CallCheck, goal: Target, local: list[Extent], distribution: Distribution
+    check: CallCheck, parameter: Parameter, goal: Target, distribution: Distribution
 ) -> tuple[Expression, ...] | None:
     """Turn the extents that a module gives into those of the whole tag."""
-    context, shape = check.context, list(local)
+    context, local = check.context, [check.matcher.extent(p) for p in parameter.type.shape or ()]
+    shape = list(local)
     if distribution.axes and distribution.axes[-1] >= len(local):
         check.failed = True
         context.report(no_such_axis(distribution.axes[-1], len(local), goal.node.span))
@@ -342,12 +365,12 @@ def _global_shape(
         elif not extents.has_piece(interior) and (blocks := context.blocks(distribution, index)) is not None:
             shape[axis] = extents.multiply(interior, blocks)
         else:
-            _no_such_pieces(check, goal, axis)
+            _no_such_pieces(check, parameter, goal, axis)
             return None
     uncut = [axis for axis in range(len(local)) if axis not in distribution.axes]
     for axis in uncut:
         if extents.has_piece(shape[axis]):
-            _no_such_pieces(check, goal, axis)
+            _no_such_pieces(check, parameter, goal, axis)
             return None
     result = tuple(extents.to_expression(extent) for extent in shape)
     if fault := dynamic_misplaced(Type(None, result, distribution)):
@@ -360,10 +383,27 @@ def _global_shape(
     return result
 
 
-def _no_such_pieces(check: CallCheck, goal: Target, axis: int) -> None:
-    name = goal.node.name.id
-    message = f"distribution mismatch: the call does not give pieces along axis {axis} of `{name}` as it says"
-    help = (
-        f"declare the tag before the block, with the shape of the whole array:  var f64[N] @ block(0) {name}"
-    )
-    check.fail("E0312", message, goal.node.span, help=help)
+def _no_such_pieces(check: CallCheck, parameter: Parameter, goal: Target, axis: int) -> None:
+    """Report what a call gives along an axis, which is not a piece of the array that the program wants."""
+    context, name = check.context, goal.node.name.id
+    message = f"the call does not give pieces along axis {axis} of `{name}` as it says"
+    given = _inferred(check, parameter)
+    if given is not None:
+        help = f"write:  {output_text(context, goal.node, where=lies(context, given))}"
+    else:
+        pattern = (parameter.type.shape or ())[axis]
+        length = check.show_extent(check.matcher.extent(pattern))
+        message = f"along axis {axis} of `{name}` each partition gives {length}: no array has such pieces"
+        help = _uneven_help(parameter, goal, pattern)
+    check.fail("E0312", f"distribution mismatch: {message}", goal.node.span, help=help)
+
+
+def _uneven_help(parameter: Parameter, goal: Target, pattern: Expression) -> str:
+    """Say what a directive can say of arrays that are no pieces of a whole one."""
+    if goal.node.reduction is not None:
+        return "let the module give an array of the same shape in every partition"
+    if pattern is (parameter.type.shape or ())[0]:
+        return decided_rows(parameter)
+    written = render_expression(pattern)
+    own = f"write a name of its own instead of `{written}` in the directive"
+    return f"{own}, and declare `{goal.node.name.id}` before the block: the module gets both lengths"

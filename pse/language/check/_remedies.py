@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pse.language.check._context import Context
@@ -10,8 +11,16 @@ from pse.language.check._scope import PROCS, ParameterEntity, SegmentEntity, Tag
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import INTEGERS
-from pse.language.types._expressions import Binary, Name, Text, render_expression
-from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type, render_distribution
+from pse.language.types._expressions import DYNAMIC, Binary, Name, Text, names_in, render_expression
+from pse.language.types._types import (
+    Distribution,
+    Element,
+    Parameter,
+    Pattern,
+    Type,
+    render_distribution,
+    render_parameter,
+)
 
 
 def conversion(context: Context, entity: TagEntity, want: Distribution, thread: str = "") -> str:
@@ -115,6 +124,15 @@ def distributed_so(context: Context, node: sx.OutputNode, how: str = "@ block(0)
     where = f"{how}{over_partition(context, context.partition)}"
     written = output_text(context, node, name=name, where=where)
     return f"write how its pieces lie, for example:  {written}"
+
+
+def decided_rows(parameter: Parameter) -> str:
+    """Suggest a directive by which a module decides how many rows it gives, where it gave so many."""
+    first, *rest = parameter.type.shape or ()
+    name = next(f"{DYNAMIC}{letter}" for letter in "klpqrst" if letter not in names_in(first))
+    shape = (Name(name), *rest)
+    decided = replace(parameter, type=replace(parameter.type, shape=shape), capacity=first)
+    return f"let the module decide how many rows it gives:  {render_parameter(decided)}"
 
 
 class Slot(NamedTuple):

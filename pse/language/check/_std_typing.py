@@ -28,7 +28,7 @@ from pse.language.check._std_arrays import (
     told,
     unplaced,
 )
-from pse.language.check._targets import Target
+from pse.language.check._targets import REDUCTIONS, Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
@@ -130,10 +130,7 @@ def _inputs(check: CallCheck, scalars: bool) -> TagEntity | None:
     for parameter in check.signature.inputs:
         argument = arguments.get(parameter.name)
         if parameter.type.scalar or argument is None:
-            if argument is not None and parameter.name in ("periodic", "axis"):
-                result = _axes_given(check, parameter, argument)
-            else:
-                result = check.check_input(parameter, argument) if argument else check.default(parameter)
+            result = _setting(check, parameter, argument)
         else:
             entity = check.tag(argument)
             result = None
@@ -146,6 +143,21 @@ def _inputs(check: CallCheck, scalars: bool) -> TagEntity | None:
         checked[parameter.name] = result
     check.inputs = [result for result in checked.values() if result is not None]
     return first
+
+
+def _setting(check: CallCheck, parameter: Parameter, argument: sx.CallArgument | None) -> Argument | None:
+    """Check an input that is not one of the arrays on which the operation works."""
+    if argument is None:
+        return check.default(parameter)
+    if parameter.name in ("periodic", "axis"):
+        return _axes_given(check, parameter, argument)
+    word = argument.value.id if isinstance(argument.value, Name) else ""
+    known = isinstance(check.context.frame.find(word), TagEntity)
+    if parameter.name == "op" and word in REDUCTIONS and not known:
+        message = f"the operation of `{check.node.callee.text}` is a string, not a name"
+        check.fail("E0319", message, argument.span, help=f'write it in quotes:  "{word}"', directive=False)
+        return None
+    return check.check_input(parameter, argument)
 
 
 def _is_array(check: CallCheck, entity: TagEntity, span: Span) -> bool:

@@ -403,11 +403,12 @@ def render_signature(signature: Signature) -> str:
     >>> render_signature(next(m.signature for m in program.modules if m.name == "gather"))
     'coven module gather(in T a[...], out T b[...] @ root)'
     """
-    parameters = ", ".join(_render_parameter(parameter) for parameter in signature.parameters)
+    parameters = ", ".join(render_parameter(parameter) for parameter in signature.parameters)
     return f"coven module {signature.name}({parameters})" + (" collective" if signature.collective else "")
 
 
-def _render_parameter(parameter: Parameter) -> str:
+def render_parameter(parameter: Parameter) -> str:
+    """Write one parameter of a directive."""
     type = parameter.type
     element = type.element.label if type.element else "T"
     shape = render_shape(replace(type, shape=parameter.written))

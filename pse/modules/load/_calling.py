@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pse.language.types import Element, Parameter, record_of, render_expression
+from pse.language.types import Binary, Element, Expression, Number, Parameter, record_of, render_expression
 from pse.modules._errors import ModuleError
 from pse.modules.directives._interface import declared
 from pse.modules.load._dimensions import bind_dimensions, extent
@@ -420,7 +420,8 @@ def _checked_array(
     if not fits:
         expected = _expected_shape(parameter, shape or ())
         found = f"[{', '.join(map(str, array.shape))}]"
-        help = f"give it that shape, or declare the one that it has:  {_declared_with(parameter, found)}"
+        other = _declared_with(parameter, shape or (), array.shape)
+        help = f"give it that shape, or declare the one that it has:  {other}"
         raise _wrong(module, parameter, f"shape {expected}", found, help=help)
     if parameter.decided is not None:
         extents[parameter.decided] = array.shape[0]
@@ -440,9 +441,23 @@ def _other_elements(
     return _wrong(module, parameter, f"{record.name}, {expected}", f"{found}, {got}", help=help)
 
 
-def _declared_with(parameter: Parameter, shape: str) -> str:
+def _declared_with(parameter: Parameter, due: Sequence[int | None], found: Sequence[int]) -> str:
+    """Write an output as a directive that fits has it: by its dimensions, as a number holds for one call."""
     head, _, _ = declared(parameter).partition("[")
-    return f"{head}{shape}"
+    patterns = list(zip(parameter.written or (), due, strict=True))
+    if len(found) == len(patterns):
+        axes = [_longer_by(*axis, extent) for axis, extent in zip(patterns, found, strict=True)]
+    else:
+        written = {extent: render_expression(pattern) for pattern, extent in reversed(patterns)}
+        axes = [written.get(extent, str(extent)) for extent in found]
+    return f"{head}[{', '.join(axes)}]"
+
+
+def _longer_by(pattern: Expression, due: int | None, found: int) -> str:
+    more = found - due if due is not None else 0
+    if more and isinstance(pattern, Number):
+        return str(found)
+    return render_expression(Binary("+-"[more < 0], pattern, Number(abs(more))) if more else pattern)
 
 
 def _expected_shape(parameter: Parameter, shape: tuple[int | None, ...]) -> str:
