@@ -41,8 +41,8 @@ static uint64_t computes(const pse_backoff *wait)
     return wait->patient ? PSE_BACKOFF_YIELD_BUSY_PATIENT : PSE_BACKOFF_YIELD_BUSY;
 }
 
-/* Let others run, and learn from it.  If somebody ran, the next look comes with cold caches: taken for one that
- * has moved data, it would keep two ranks that wait on one core awake for each other. */
+/* Let others run, and learn from it.  If somebody ran, the next look comes with cold caches: taken for one
+ * that has moved data, it would keep two ranks that wait on one core awake for each other. */
 static void let_others_run(pse_backoff *wait, uint64_t now)
 {
     const uint64_t back = pse_backoff_yield(now, computes(wait), &busy_until);

@@ -1,5 +1,5 @@
-/* Two threads of one core wait for what never comes.  Looks take longer when the other one has run in between,
- * as cold caches make them.  Prints the seconds of processor time of a wait of 0.6 s. */
+/* Two threads of one core wait for what never comes.  Looks take longer when the other one has run in
+ * between, as cold caches make them.  Prints the seconds of processor time of a wait of 0.6 s. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
