@@ -18,6 +18,7 @@ from pse.analysis._activity import Activity, BlockKind, rank_activity
 from pse.analysis.waits._cause_description import CauseDescriber
 from pse.analysis.waits._mpi_wait_causes import mpi_wait_causes
 from pse.analysis.waits._thread_choice import RankThreads
+from pse.analysis.waits._unended_calls import UnendedCalls
 from pse.analysis.waits._wait_causes import wait_causes
 from pse.analysis.waits._wait_chain import Link, WaitChain, WaitEnd
 from pse.analysis.waits._wake_candidates import CauseKind
@@ -166,6 +167,7 @@ class _Search:
         self._describer = CauseDescriber(self._activity)
         self._mpi = mpi_wait_causes(self._activity)
         self._threads = RankThreads(self._activity)
+        self._unended = UnendedCalls(trace)
 
     def chain(self, rank: int, thread: int | None = None) -> WaitChain:
         links: list[Link] = []
@@ -207,7 +209,7 @@ class _Search:
             return Link(rank, name, "lost")
         block = self._block(rank)
         if block < 0:
-            link = self._between(rank, name)
+            link = self._in_unended(rank, name) or self._between(rank, name)
         elif self._activity.blocks["kind"][block] == BlockKind.WAIT:
             link = self._waiting(rank, name, block)
         elif self._activity.blocks["kind"][block] == BlockKind.CALL:
@@ -227,6 +229,8 @@ class _Search:
         in_mpi = [row for row in rows if self._routine_name(row).startswith("MPI_")]
         if in_mpi:
             return dataclasses.replace(self._in_routine(rank, name, in_mpi[0]), thread=thread, others=others)
+        if (unended := self._in_unended(rank, name, thread)) is not None:
+            return dataclasses.replace(unended, thread=thread, others=others)
         begin, end = self._threads.around(rank, thread, self._time)
         first, last = self._ends(rank)
         begin, end = max(begin, first), min(end, last)
@@ -268,9 +272,9 @@ class _Search:
     def _calling(self, rank: int, name: str, block: int) -> Link:
         where = self._where(block)
         routine = self._routine(rank)
-        if routine is None:
+        inside = self._in_unended(rank, name) if routine is None else self._in_routine(rank, name, routine)
+        if inside is None:
             return Link(rank, name, "call", **where)
-        inside = self._in_routine(rank, name, routine)
         place = {key: where[key] for key in ("label", "place", "line", "tph")}
         return dataclasses.replace(inside, **place)
 
@@ -293,6 +297,17 @@ class _Search:
 
     def _routine_name(self, row: int) -> str:
         return self._activity.routine_names[int(self._activity.routines["routine"][row])]
+
+    def _in_unended(self, rank: int, name: str, thread: int | None = None) -> Link | None:
+        """In a call of MPI of which the trace shows no end."""
+        call = self._unended.at(rank, self._time, thread)
+        if call is None:
+            return None
+        enter, routine = call
+        absent = self._unended.absent(rank, enter)
+        end = None if absent is None else WaitEnd(absent, self._trace.span, certain=False)
+        times = enter, self._trace.span
+        return Link(rank, name, "mpi", *times, complete=False, routine=routine, ended_by=end)
 
     def _in_routine(self, rank: int, name: str, row: int) -> Link:
         call, cause = self._activity.routines[row], self._mpi[row]

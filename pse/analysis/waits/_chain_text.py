@@ -196,6 +196,8 @@ def _other_threads(first: Link) -> Iterator[str]:
 
 
 def _nobody(last: Link) -> str:
+    if not last.complete:
+        return f"the trace doesn't show whom this {last.routine} waited for"
     return f"the trace shows nobody who came late to this {last.routine}"
 
 

@@ -229,6 +229,24 @@ def test_a_send_that_waits_for_its_receive_leads_to_the_receiver(written, how, i
         assert any("posted the receive for its message with tag 5" in line for line in wait_chain_text(chain))
 
 
+@pytest.mark.parametrize("time", [900, 2000])
+def test_calls_of_mpi_that_never_ended_are_followed_as_far_as_the_trace_tells(written, time):
+    barrier = {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": 800, "a": NONE, "c": 1, "flags": 1}
+    opened = written(
+        mpi_rank(0, [*routine(2, 50, 60), *routine(1, 100, 1900)[:1]]),
+        mpi_rank(1, [*routine(2, 500, 520), *routine(3, 800, 1900, barrier)[:2]]),
+        known=False,
+    )
+    chain = wait_chain(opened, 1, time)
+    assert [(link.rank, link.state, link.routine, link.begin, link.complete) for link in chain.links] == [
+        (1, "mpi", "MPI_Barrier", 800, False),
+        (0, "mpi", "MPI_Recv", 100, False),
+    ]
+    lines = [*wait_chain_text(chain)]
+    assert "  it never ended; rank 0 should have ended it" in lines
+    assert lines[-1] == "the trace doesn't show whom this MPI_Recv waited for"
+
+
 def test_a_module_that_waits_in_mpi_is_named_with_the_routine(written):
     first, second = late_sender()
     inside = [*call(2, 90, 630)[:1], *first[5:8], *call(2, 90, 630)[1:]]

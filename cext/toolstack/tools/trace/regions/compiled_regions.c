@@ -66,7 +66,7 @@ static void find_places_of(const char *object)
         if (!lines[i] || asprintf(&place, "%s:1", lines[i]) < 0)
             place = strdup("?");
         else if (pse_trace_recorder)
-            pse_recorder_text_at(pse_trace_recorder, pse_clock(), PSE_TEXT_REGION_PLACE, chosen[i]->number,
+            pse_recorder_text_at(pse_trace_recorder, pse_trace_now, PSE_TEXT_REGION_PLACE, chosen[i]->number,
                                  place);
         free(lines[i]);
         free(chosen[i]->place);
