@@ -25,7 +25,8 @@ from pse.errors import PseError
 from pse.modules.build import find_compiler
 from pse.runtime.launch import Mpiexec, find_mpiexec, rank_environment
 from pse.runtime.rank import cpu_model, mpi_library
-from pse.text import list_text, share_text, size_text
+from pse.runtime.supervise._file_limit import ranks_within
+from pse.text import count_text, list_text, share_text, size_text
 from pse.toolstack import find_mpi
 
 GOOD = "good"
@@ -40,7 +41,7 @@ _ONE_LINE = {
     "c++": ("#include <vector>\nint line() { return int(std::vector<int>().size()); }\n", ".cpp"),
     "fortran": ("subroutine line()\nend subroutine\n", ".f90"),
 }
-_LEAST_FILES, _ENOUGH_FILES = 256, 1024
+_ENOUGH_FILES = 1024
 _LEAST_SHARED = 64 << 20
 _EXTRAS = {
     "pyfftw": ("fft", "FFT modules"),
@@ -264,19 +265,19 @@ def _shared_memory() -> Iterator[Finding]:
 
 
 def _open_files() -> Iterator[Finding]:
+    """`pse run` raises the soft limit as it needs; a bare mpiexec does not."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < _LEAST_FILES:
-        text = f"a process may have {soft} files open; ranks need {_LEAST_FILES}"
-        yield Finding("open files", BAD, text, _help_open_files(hard))
-    else:
-        yield Finding("open files", GOOD, f"{soft:,} for each process")
+    if soft == resource.RLIM_INFINITY or soft >= _ENOUGH_FILES:
+        yield Finding("open files", GOOD, "no limit" if soft < 0 else f"{soft:,} for each process")
+        return
+    ranks = ranks_within(soft)
+    text = f"a process may have {soft} open: enough for {count_text(ranks, 'rank')} on this machine"
+    yield Finding("open files", NOTE if ranks > 1 else BAD, text, _help_open_files(hard))
 
 
 def _help_open_files(hard: int) -> str:
     if hard == resource.RLIM_INFINITY or hard >= _ENOUGH_FILES:
         return f"ulimit -n {_ENOUGH_FILES}"
-    if hard >= _LEAST_FILES:
-        return f"ulimit -n {hard}"
     return (
         f"the hard limit is {hard}, too, which only root can raise: in a new shell or container, or by nofile"
         " in /etc/security/limits.conf"

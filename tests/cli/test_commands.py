@@ -184,16 +184,20 @@ def test_the_doctor_names_what_is_missing_and_the_remedy(tmp_path):
     assert result.stdout.splitlines()[-1] == "mend this first: c compiler and cache"
 
 
-def test_the_doctor_lets_compilers_compile_and_asks_for_more_files_than_there_may_be(monkeypatch):
+@pytest.mark.parametrize(("files", "word", "ranks"), [(64, "note", "4 ranks"), (33, "WRONG", "0 ranks")])
+def test_the_doctor_lets_compilers_compile_and_counts_the_ranks_that_may_have_files(
+    monkeypatch, files, word, ranks
+):
     from pse.bench import _doctor
 
     monkeypatch.setattr(_doctor, "_EXAMINATIONS", (_doctor._compilers, _doctor._open_files))
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
     result = run("doctor", CC="/bin/false", CXX="/bin/echo no compiler")
     assert result.exit_code == 1
     assert re.search(r"^WRONG +c compiler +/bin/false can't compile one line \(code 1\)", result.stdout, re.M)
     assert "c++ compiler       /bin/echo no compiler can't compile one line (code 0)" in result.stdout
-    assert re.search(r"^WRONG +open files .*\n +help: the hard limit is 64, too", result.stdout, re.M)
+    expected = rf"^{word} +open files .* {ranks} on this machine\n +help: the hard limit is {files}, too"
+    assert re.search(expected, result.stdout, re.M)
 
 
 @pytest.mark.mpi

@@ -14,6 +14,11 @@ FILES_PER_RANK = 8
 """Files that mpiexec has open for a rank: its pipes, and what it asks the process manager through."""
 
 
+def ranks_within(files: int) -> int:
+    """How many ranks on this machine can be started where a process may have so many files open."""
+    return max(0, (files - FILES) // FILES_PER_RANK)
+
+
 def raise_file_limit(ranks: int) -> None:
     """Allow this process, and what it starts, as many open files as a run on this machine needs.
 
