@@ -21,7 +21,7 @@ from pse.lsp import _module_sources as sources
 from pse.lsp._analysis import ENDING, Analysis, Lines, OpenFiles, resolved
 from pse.lsp._navigation import uri_of
 
-PAUSE = 0.15
+PAUSE = 0.05
 """Seconds without a change after which diagnostics are made anew."""
 
 UNUSED = {"W0201", "W0202", "W0203", "W0204"}
