@@ -71,7 +71,8 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     kind, *operands = sequencer.without_value()
     help = "an `if` before it can keep such values away"
     if kind == TermKind.EXTENT:
-        why = f"an array can't have the extent {operands[0]}, nor can a dimension of the directive"
+        array = _made_array(sequencer, projection)
+        why = f"{array} can't have the extent {operands[0]}, nor can a dimension of the directive"
     elif kind == TermKind.JOIN:
         why = f"a string is longer than {MAX_TEXT:,} characters"
     elif found := operation(TermKind(kind)):
@@ -84,6 +85,13 @@ def arithmetic(sequencer: Sequencer, projection: Projection) -> RunError:
     else:
         message = f"{stopped_at(sequencer, projection)}: an argument or extent has no value: {why}"
     return RunError(message, help=help)
+
+
+def _made_array(sequencer: Sequencer, projection: Projection) -> str:
+    """Name the array that a call makes; "an array" where it makes several, or none."""
+    site = pending_site(sequencer, projection) if sequencer.pending() else None
+    made = [output.tag for output in site.outputs if not output.type.scalar] if site else []
+    return f"the array `{shown_tag(made[0])}`" if len(made) == 1 else "an array"
 
 
 def misfit(sequencer: Sequencer, projection: Projection) -> RunError:

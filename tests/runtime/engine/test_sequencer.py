@@ -473,7 +473,7 @@ FAILURES = [
     ),
     (
         "  for j in 0 .. 2 { thread_A k.fill(2, N, j - 3) -> a\n  thread_A k.bump(a, 1.0) }",
-        r"an array can't have the extent -3",
+        r"the array `a` can't have the extent -3",
         None,
     ),
 ]

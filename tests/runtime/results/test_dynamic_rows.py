@@ -184,7 +184,7 @@ def test_rows_travel_across_threads_loops_and_iterations_in_flight(play, place, 
         ("few(x, -1) -> kept", "more than its capacity of -1"),
         ("odd(x) -> kept, which", "output `out i64 which[?k]`: expected shape [6] (?k), got [7]"),
         ("vast(2 ** 61) -> kept", "its output `kept` is larger than the whole arena"),
-        ("vast(-3) -> kept", "an array can't have the extent -3"),
+        ("vast(-3) -> kept", "the array `kept` can't have the extent -3"),
         (
             "large(x, 4.0) -> kept, _w   pair(x, _w) -> s",
             "`_w` is 4 here, but 6 is expected for the input `w`",
