@@ -1,5 +1,6 @@
 """The tool trace: functions and regions of programs as call paths."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -285,6 +286,19 @@ def test_fewer_callers_are_found_if_so_asked(stacked_program, configured, direct
     one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", f"-I{INCLUDE}")
     assert stacked_program(1, configured(f"depth {depth}"), one).code == 0
     assert visits(analyze(directory))[path] == 21
+
+
+def test_the_search_for_lines_takes_no_time_of_the_program(
+    stacked_program, configured, directory, program, tmp_path
+):
+    (tmp_path / "addr2line").write_text("#!/bin/sh\nsleep 1\necho /source/callers.c:7\n")
+    (tmp_path / "addr2line").chmod(0o755)
+    one = program("callers", (PROGRAMS / "callers.c").read_text(), "-g", f"-I{INCLUDE}")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert stacked_program(1, configured(), one, env={"PATH": path}).code == 0
+    opened = pse.trace.open(directory)
+    assert "/source/callers.c:7:1" in opened.texts(0).values()
+    assert opened.span - opened.routine_calls()[0]["leave"].max() < 0.5e9
 
 
 def test_excluded_callers_are_left_out(stacked_program, configured, directory, program, tmp_path):
