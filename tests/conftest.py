@@ -7,6 +7,7 @@ limit after which everything they started is killed and the test fails with what
 import contextlib
 import faulthandler
 import fcntl
+import gc
 import os
 import secrets
 import signal
@@ -28,11 +29,15 @@ from pse_testing.sharing import SHARED
 
 sys.path.append(str(Path(__file__).parents[1] / "cext" / "abi"))  # The package `abigen`.
 
+RESIDENT = pytest.StashKey[int]()
 LOOKS = 20
 """How often a test looks who has mapped a new entry of /dev/shm."""
 
 TURN_SECONDS = 400
 """How long a test may wait for its turn: longer than the time limit of an ordinary one."""
+
+GARBAGE_PAGES = (256 << 20) // os.sysconf("SC_PAGE_SIZE")
+"""Memory pages by which a worker may grow before it looks what of them nobody uses any more."""
 
 SETTLE_SECONDS = 5.0
 """How long after a test processes may take to be gone: what the product promises for a killed job."""
@@ -83,7 +88,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let no test run beside one that is marked `alone`."""
     with ending_worker(item), turn(Path(os.environ[SHARED]), needs_quiet(item)):
-        return (yield)
+        result = yield
+    collect_garbage(item.config.stash)
+    return result
+
+
+def collect_garbage(stash: pytest.Stash) -> None:
+    """Free figures: the collector waits for many objects, and all pixels of a figure are one.
+
+    With gigabytes of them, each process that a test starts takes longer to start.
+    """
+    if resident_pages() > stash.get(RESIDENT, 0) + GARBAGE_PAGES:
+        gc.collect()
+        stash[RESIDENT] = resident_pages()
+
+
+def resident_pages() -> int:
+    """Give how many pages of memory this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1])
 
 
 @contextlib.contextmanager
