@@ -25,7 +25,7 @@ from pse.errors import PseError
 from pse.modules.build import find_compiler
 from pse.runtime.launch import Mpiexec, find_mpiexec, rank_environment
 from pse.runtime.rank import cpu_model, mpi_library
-from pse.runtime.supervise._file_limit import ranks_within
+from pse.runtime.supervise import ranks_within
 from pse.text import count_text, list_text, share_text, size_text
 from pse.toolstack import find_mpi
 

@@ -1,7 +1,7 @@
 """One call of a module against its directive: which argument goes where, and the types of what goes in.
 
 `_call_resolution` finds the module and makes a `CallCheck`; inputs are checked here, results in
-`_output_typing`; the operations of the standard library that move data have typing rules in `_std_typing`.
+`_output_typing`; the operations of the standard library that move data have typing rules in `standard`.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ from pse.language.check._scope import (
     SegmentEntity,
     TagEntity,
 )
-from pse.language.check._std_arrays import ALONG_AXES, WHOLE, of_each
-from pse.language.check._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.check._targets import MOVING, REDUCTIONS, Target, poison, targets
+from pse.language.check.standard._std_arrays import ALONG_AXES, WHOLE, of_each
+from pse.language.check.standard._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Apply, Expression, Name, walk

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pse.errors import EvaluationError
-from pse.language.check import ResolvedProgram
+from pse.language.check import CallSite, For, If, Parallel, ResolvedProgram, Statement, While
 from pse.language.types import Binary, Expression, Value, evaluate
 from pse.modules import ModuleError
 from pse.modules.std import require_format
-from pse.program import number_statements
 
 
 def require_formats(program: ResolvedProgram, environment: Mapping[str, Value]) -> None:
-    """Refuse a program with a file that has no format, or whose package is not installed.
+    """Refuse a program that comes to a file without a format, or to one whose package is not installed.
 
     Raises
     ------
     ModuleError
         With the place of the call and what to do.
     """
-    for site in number_statements(program).sites:
+    for site in _calls(program.body, environment):
         if site.module.language == "std" and site.module.name in ("save", "load"):
             name = _name(site.inputs[0].value, environment)
             try:
@@ -29,6 +28,25 @@ def require_formats(program: ResolvedProgram, environment: Mapping[str, Value]) 
             except ModuleError as error:
                 error.message = f"{site.span}: {error.message}"
                 raise
+
+
+def _calls(body: Sequence[Statement], environment: Mapping[str, Value]) -> Iterator[CallSite]:
+    """Give the calls to which a run comes; what an `if` decides only during the run is left to the run."""
+    for statement in body:
+        match statement:
+            case CallSite():
+                yield statement
+            case If():
+                yield from _calls(_taken(statement, environment), environment)
+            case For() | While() | Parallel():
+                yield from _calls(statement.body, environment)
+
+
+def _taken(statement: If, environment: Mapping[str, Value]) -> tuple[Statement, ...]:
+    try:
+        return statement.then if evaluate(statement.condition, environment) else statement.otherwise
+    except EvaluationError:
+        return ()
 
 
 def _name(text: Expression, environment: Mapping[str, Value]) -> str | None:

@@ -15,7 +15,23 @@ FILES_PER_RANK = 8
 
 
 def ranks_within(files: int) -> int:
-    """How many ranks on this machine can be started where a process may have so many files open."""
+    """Give how many ranks can be started on this machine if a process may have so many files open.
+
+    Parameters
+    ----------
+    files : int
+        The limit.
+
+    Returns
+    -------
+    int
+        Ranks.
+
+    Examples
+    --------
+    >>> ranks_within(64)
+    4
+    """
     return max(0, (files - FILES) // FILES_PER_RANK)
 
 

@@ -543,6 +543,7 @@ program files {
     [
         ('save("u" + k + ".H5", u)', "h5py", "….H5 needs the package h5py"),
         ("save(to, u)", "h5py", "u.h5 needs the package h5py"),
+        ('if to == "u.h5" { save(to, u) }', "h5py", "u.h5 needs the package h5py"),
         ('save("u.nc", u)', "h5py", "u.nc needs the package h5py"),
         ('load("u.nc") -> u', "netCDF4", "u.nc needs the package netCDF4"),
         ('save("u.tif", u)', "rasterio", "u.tif needs the package rasterio"),
@@ -557,14 +558,26 @@ def test_what_the_format_of_a_file_lacks_is_told_before_anything_starts(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(RunError) as caught:
         prepare(Request(str(path), {}))
-    assert caught.value.message.startswith(f"{path}:7:5: {said}")
+    column = 5 + min(statement.find(verb) for verb in ("save", "load") if verb in statement)
+    assert caught.value.message.startswith(f"{path}:7:{column}: {said}")
     assert ("pip install 'pse[" if package else "for example:") in caught.value.help
 
 
-@pytest.mark.parametrize("name", ['"u.npy"', '"u" + k + ".raw"', '"u.h" + (k + 5)', "to"])
-def test_files_whose_format_is_there_or_not_known_are_left_to_the_run(tmp_path, monkeypatch, name):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'save("u.npy", u)',
+        'save("u" + k + ".raw", u)',
+        'save("u.h" + (k + 5), u)',
+        "save(to, u)",
+        'if to != "u.npy" { save("u.h5", u) }',
+        'if k > 2 { save("u.h5", u) } else { save("u" + k, u) }',
+        'if to != "" { save(to, u) } else { save(to + ".h5", u) }',
+    ],
+)
+def test_files_with_a_format_or_that_may_not_be_written_are_left_to_the_run(tmp_path, monkeypatch, statement):
     path = tmp_path / "files.coven"
-    path.write_text(FILES.replace("STATEMENT", f"save({name}, u)"))
+    path.write_text(FILES.replace("STATEMENT", statement))
     monkeypatch.setitem(sys.modules, "h5py", None)
     prepare(Request(str(path), {"to": "u.npy"}))
 

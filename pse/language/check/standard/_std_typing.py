@@ -17,7 +17,8 @@ from pse.language.check._output_typing import finish
 from pse.language.check._remedies import declaration, output_text
 from pse.language.check._scalars import bound, grid_axes
 from pse.language.check._scope import TagEntity
-from pse.language.check._std_arrays import (
+from pse.language.check._targets import REDUCTIONS, Target
+from pse.language.check.standard._std_arrays import (
     COMPUTING,
     Operation,
     anywhere,
@@ -28,7 +29,6 @@ from pse.language.check._std_arrays import (
     told,
     unplaced,
 )
-from pse.language.check._targets import REDUCTIONS, Target
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits

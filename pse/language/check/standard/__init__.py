@@ -1,0 +1,1 @@
+"""Typing rules of the standard library's operations, which no directive can say."""
