@@ -201,7 +201,7 @@ int pse_engine_run_compiled(pse_engine *s, pse_context *context, const pse_call 
     s->pending.module_code = call->function(pointers);
     if (forked)
         end_forked(s->pending.module_code);
-    pse_engine_release_inputs();
+    pse_engine_release_inputs(s);
     pse_engine_module_leave(s, context, call, 0);
     if (pse_messaging_get_fault(s->messaging)->kind != PSE_MESSAGING_FINE)
         return pse_engine_fail(s, context, call, PSE_RUN_MESSAGING, result);

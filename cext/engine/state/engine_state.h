@@ -22,6 +22,7 @@
 #include "state/contexts.h"
 #include "state/edge_slots.h"
 #include "state/expressions.h"
+#include "state/input_protection.h"
 #include "transport/collective_order.h"
 #include "transport/credits.h"
 #include "transport/forwarding.h"
@@ -56,6 +57,7 @@ struct pse_engine {
     pse_engine_outputs outputs;
     pse_engine_accounting accounting;
     pse_engine_buffers buffers;
+    pse_engine_inputs inputs;
     pse_engine_edge_slots edge_slots;
     pse_engine_unexpected unexpected;
     pse_engine_forwarding forwarding;
