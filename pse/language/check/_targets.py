@@ -30,7 +30,10 @@ from pse.text import count_text, did_you_mean
 REDUCTIONS = tuple(operation.name.lower() for operation in Operation)
 """What `reduce` can do."""
 
-MOVING = ("scatter", "redistribute", "transpose", "shift", "migrate")
+SHARING_ROWS = "redistribute_rows"
+"""What `redistribute` is where modules decide how many rows there are: a module that computes."""
+
+MOVING = ("scatter", "redistribute", SHARING_ROWS, "transpose", "shift", "migrate")
 """Standard operations that make distributed arrays out of other partitions' pieces."""
 
 

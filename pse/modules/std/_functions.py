@@ -104,6 +104,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "print": print_values,
     "scan": scan,
     "migrate": migration.migrate,
+    "redistribute_rows": migration.redistribute_rows,
     "fill": numbers.fill,
     "random": numbers.random,
     "random_normal": numbers.random_normal,

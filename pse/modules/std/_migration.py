@@ -1,4 +1,4 @@
-"""The standard module `migrate`: rows go to the partitions that a number for each of them names."""
+"""Standard modules by which rows go to other partitions: `migrate`, and `redistribute` of ragged arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pse.language.types import block_range
 from pse.modules._errors import ModuleError
 from pse.modules.std._piece_layout import Pieces
 
@@ -34,6 +35,17 @@ def migrate(x: Array, by: NDArray[np.int64], *, pieces: Pieces | None = None) ->
     stays = _bytes(x[by == here] if len(leaving) else x)
     rows = np.concatenate([*incoming[:here], stays, *incoming[here + 1 :]])
     return rows.view(x.dtype).reshape(len(x) - len(leaving) + int(came.sum()), *x.shape[1:])
+
+
+def redistribute_rows(a: Array, *, pieces: Pieces | None = None) -> Generator[Any, Any, Array]:
+    """Share out the rows that all partitions have, in their order, into blocks as even as can be."""
+    assert pieces is not None, "it is allowed only inside PARALLEL"
+    messages = pieces.messages
+    rows = yield messages.allgather(len(a))
+    first, count = int(rows[: messages.partition_index()].sum()), messages.partition_count()
+    ends = [block_range(int(rows.sum()), count, partition).stop for partition in range(count)]
+    owners = np.searchsorted(ends, np.arange(first, first + len(a)), side="right")
+    return (yield from migrate(a, owners, pieces=pieces))
 
 
 def _bytes(rows: Array) -> NDArray[np.uint8]:

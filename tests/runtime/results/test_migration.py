@@ -27,6 +27,9 @@ def some(x):
 #@ coven module label(in f64 x[n, 2], out u8 name[n])
 def label(x):
     return (x[:, 0] % 251).astype(np.uint8)
+#@ coven module first(in f64 x[n, 2], out f64 row[1, 2])
+def first(x):
+    return x[:1].copy()
 #@ coven module tell(in string name, in T x[...])
 def tell(name, x):
     told[name] = x.copy()
@@ -48,7 +51,7 @@ def play(tmp_path):
     def played(body, owners, processors=1, **how):
         module.given, module.told = {"owners": owners}, {}
         text = f"""coven 1
-import "m.py" {{ draw, owners, some, label, tell }}
+import "m.py" {{ draw, owners, some, label, first, tell }}
 partition P = 5
 program rows {{
   draw(23) -> x
@@ -109,6 +112,28 @@ def test_rows_come_in_the_order_of_the_partitions_that_they_are_from(play, place
 def test_rows_that_stay_are_in_the_order_that_they_had(play):
     told = play(TWICE, lambda x, k: np.full(len(x), partition.index), processors=2)
     np.testing.assert_array_equal(told["whole"], np.arange(46.0).reshape(23, 2))
+
+
+EVENLY = """
+  PARALLEL over P {
+    owners(xs, 0) -> to
+    migrate(xs, by = to) -> ys
+    thread_C redistribute(ys) -> even @ block(0)
+    thread_D first(even) -> begins @ block(0)
+  }
+  gather(even) -> whole
+  gather(begins) -> starts
+  tell("whole", whole)
+  tell("starts", starts)"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_that_modules_made_are_shared_out_evenly_in_their_order(play, place):
+    """Five partitions, some of them empty; the blocks are those of an array of 23 rows."""
+    told = play(EVENLY, scattered, **place)
+    whole = np.concatenate(by_hand(np.array_split(np.arange(46.0).reshape(23, 2), 5), scattered, 0))
+    np.testing.assert_array_equal(told["whole"], whole)
+    np.testing.assert_array_equal(told["starts"], [part[0] for part in np.array_split(whole, 5)])
 
 
 @pytest.mark.parametrize("wrong", [5, -1, 1 << 40])

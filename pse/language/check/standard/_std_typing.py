@@ -11,13 +11,18 @@ from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
-from pse.language.check._distribution_check import match_distribution, refuse_dynamic
+from pse.language.check._distribution_check import (
+    dynamic_misplaced,
+    has_dynamic_extent,
+    match_distribution,
+    refuse_dynamic,
+)
 from pse.language.check._ir import Argument, Output
 from pse.language.check._output_typing import finish
 from pse.language.check._remedies import declaration, output_text
 from pse.language.check._scalars import bound, grid_axes
 from pse.language.check._scope import TagEntity
-from pse.language.check._targets import REDUCTIONS, Target
+from pse.language.check._targets import REDUCTIONS, SHARING_ROWS, Target
 from pse.language.check.standard._std_arrays import (
     COMPUTING,
     Operation,
@@ -70,11 +75,12 @@ def _placed(check: CallCheck, goal: Target, type: Type) -> bool:
 
 def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
     """Put the types of this call into the interface of a module that computes: it is called as that."""
-    if check.signature.name not in (*COMPUTING, "fill", "random", "random_normal", "save", "load"):
+    name = check.reference.name
+    if name not in (*COMPUTING, SHARING_ROWS, "fill", "random", "random_normal", "save", "load"):
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
-    decides = check.signature.name == "migrate"
+    decides = name in ("migrate", SHARING_ROWS)
     parameters = {p.name: _with_type(p, types.get(p.name), decides) for p in check.signature.parameters}
     signature = replace(check.signature, parameters=tuple(parameters.values()))
     check.reference = replace(check.reference, signature=signature)
@@ -241,10 +247,19 @@ def _replicate(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
 
 def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = piece_type(check, entity)
-    if type is not None and _undecided(check, type):
+    if type is None or goal is None:
         return None
-    distribution = declared(check, goal, "@ block(1)") if type is not None else None
-    return replace(type, distribution=distribution) if type is not None and distribution is not None else None
+    ragged = has_dynamic_extent(type)
+    distribution = declared(check, goal, "@ block(0)" if ragged else "@ block(1)")
+    if distribution is None:
+        return None
+    result = replace(type, distribution=distribution)
+    if ragged:
+        check.reference = replace(check.reference, name=SHARING_ROWS)
+        if fault := dynamic_misplaced(result):
+            help = f"for example:  {output_text(check.context, goal.node, where='@ block(0)')}"
+            check.fail("E0326", fault, goal.node.span, help=help, directive=False)
+    return result
 
 
 def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
