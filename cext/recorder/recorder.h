@@ -82,6 +82,19 @@ static inline void pse_recorder_take_back(pse_recorder *recorder)
     __atomic_store_n(&(--recorder->next)->type, (uint16_t)0, __ATOMIC_RELEASE);
 }
 
+/* Leave the latest record as it is, but let the next one replace it: it stays if this process dies before. */
+static inline void pse_recorder_make_provisional(pse_recorder *recorder)
+{
+    recorder->next--;
+}
+
+/* Let such a record stay in any case, if there is one. */
+static inline void pse_recorder_keep_provisional(pse_recorder *recorder)
+{
+    if (recorder->next != recorder->limit && recorder->next->type)
+        recorder->next++;
+}
+
 /* Append one record that happens now. */
 static inline void pse_recorder_add(pse_recorder *recorder, uint16_t type, uint16_t flags, uint32_t site,
                                     uint64_t tph, uint64_t a, uint64_t b, uint64_t c)

@@ -183,6 +183,17 @@ static void pop(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t now, 
     }
 }
 
+/* The calls that a thread is in, inside of one of them, with callers that were found on the stack. */
+static uint64_t calls_inside(const pse_replay_paths *paths, const pse_replay_stack *stack, uint64_t at)
+{
+    const uint32_t around = stack->frames[at].node;
+    uint64_t found = 0;
+    for (uint32_t node = stack->frames[stack->depth - 1].node; node && node != around;
+         node = paths->nodes[node].parent)
+        found++;
+    return found;
+}
+
 /* End the innermost call that has this key and began at this time, with all calls in it. */
 static void leave(pse_replay_paths *paths, pse_replay_stack *stack, const pse_event *event, uint64_t key,
                   int16_t residual)
@@ -195,7 +206,7 @@ static void leave(pse_replay_paths *paths, pse_replay_stack *stack, const pse_ev
         paths->lost_ends++;
         return;
     }
-    paths->open_calls += stack->depth - 1 - at;
+    paths->open_calls += calls_inside(paths, stack, at);
     while (stack->depth > at)
         pop(paths, stack, event->time, residual);
 }
@@ -324,7 +335,7 @@ int pse_replay_paths_take(pse_replay_paths *paths, const pse_event *events, cons
 
 static void finish(pse_replay_paths *paths, pse_replay_stack *stack, uint64_t last)
 {
-    paths->open_calls += stack->depth - 1;
+    paths->open_calls += calls_inside(paths, stack, 0);
     while (stack->depth > 1)
         pop(paths, stack, last, 0);
     if (paths->has_begun)

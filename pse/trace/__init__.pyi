@@ -11,6 +11,7 @@ from .format._errors import TraceError as TraceError
 from .format._events import (
     EVENT_DTYPE as EVENT_DTYPE,
     NONE as NONE,
+    Await as Await,
     Collective as Collective,
     EventType as EventType,
     MemoryFlag as MemoryFlag,

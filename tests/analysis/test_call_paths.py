@@ -16,6 +16,7 @@ from pse_testing.traces import (
 from pse import trace
 from pse.analysis import analyze
 from pse.trace import NONE, EventType, LoopDefinition, TextKind, WaitReason
+from pse.trace.interchange import export_otf2
 
 E = EventType
 PLACE = "programs/small.coven"
@@ -107,6 +108,20 @@ def test_calls_without_begin_or_end_are_counted_and_the_rest_is_kept(tmp_path, r
     found = by_path(cube, "execution")
     assert {path: found[path] for path in times} == times
     assert list(cube.problems) == problems
+
+
+def test_an_export_has_as_many_calls_without_end_as_the_trace(tmp_path):
+    """With the callers that were found on the stack: `outer` called MPI."""
+    rows = [
+        *text_rows(1, "MPI_Recv"),
+        *text_rows(2, "outer"),
+        {"type": E.CALLERS, "time": 90, "a": 1, "b": 2},
+    ]
+    rows += [enter(1, 100) | {"b": 1}, {"type": E.PHASE, "time": 200}]
+    run = write_trace(tmp_path / "run", [rows], None)
+    export_otf2(run, tmp_path / "out")
+    problems = ("rank 0: 2 calls whose end is not in the trace",)
+    assert analyze(run).problems == analyze(tmp_path / "out" / "traces.otf2").problems == problems
 
 
 def test_a_region_has_one_call_path_where_a_killed_rank_does_not_know_its_place(tmp_path):

@@ -174,7 +174,7 @@ OPEN_CLOSE = {E.MODULE_ENTER: E.MODULE_LEAVE, E.WAIT_BEGIN: E.WAIT_END, E.REGION
 SINGLE = [
     *(E.PHASE, E.MARKER, E.COUNTER, E.CONTEXT_BEGIN, E.CONTEXT_END, E.SEND, E.RECEIVE, E.QUEUE_DEPTH),
     *(E.ALLOCATE, E.FREE, E.MPI_SEND, E.MPI_RECEIVE_POST, E.MPI_RECEIVE, E.MPI_REQUEST_TEST),
-    *(E.MPI_COLLECTIVE_BEGIN, E.MPI_PROBE),
+    *(E.MPI_COLLECTIVE_BEGIN, E.MPI_PROBE, E.MPI_AWAIT),
 ]  # fmt: skip
 NUMBERED = (E.MPI_RECEIVE_POST, E.MPI_REQUEST_TEST)
 """Those that name a request."""
@@ -188,7 +188,8 @@ USED = {
     E.CONTEXT_END: (), E.SEND: ("flags", "a", "b", "c"), E.RECEIVE: ("flags", "a", "b", "c"),
     E.QUEUE_DEPTH: ("a", "b", "c"), E.ALLOCATE: ("flags", "a", "b"), E.FREE: ("flags", "a", "b", "c"),
     E.MPI_SEND: ("flags", "a", "b"), E.MPI_RECEIVE_POST: ("a", "b"), E.MPI_RECEIVE: ("a", "b"),
-    E.MPI_PROBE: ("a", "b"), E.MPI_REQUEST_TEST: (), E.MPI_COLLECTIVE_BEGIN: ("flags",),
+    E.MPI_PROBE: ("a", "b"), E.MPI_AWAIT: ("flags", "a", "b"), E.MPI_REQUEST_TEST: (),
+    E.MPI_COLLECTIVE_BEGIN: ("flags",),
     E.MODULE_ENTER: ("a",), E.TIME_SLICE: ("flags", "a", "b", "c"), E.SLICE_MATCH: ("flags", "a", "b"),
     **dict.fromkeys(
         (E.PARTITION_SEND, E.PARTITION_RECEIVE, E.PARTITION_TAKE, E.PARTITION_SEND_COMPLETE,
@@ -221,7 +222,7 @@ def begun(kind, time, values):
         row["a"] = 1
     if kind == E.COUNTER:
         row["flags"] = values["flags"] % 3
-    if kind == E.MPI_PROBE:
+    if kind in (E.MPI_PROBE, E.MPI_AWAIT):
         row["c"] = pair(1, 0)
     if kind in (E.MPI_SEND, E.MPI_RECEIVE, *NUMBERED, E.MPI_COLLECTIVE_BEGIN):
         row["c"] = pair(1, 5 if kind in NUMBERED else values["flags"] % 4)

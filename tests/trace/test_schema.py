@@ -18,7 +18,7 @@ def test_numbers_of_version_1_stay():
     assert events.SCHEMA_VERSION == 1
     assert [kind.value for kind in events.EventType] == [
         *(1, 2, 3, 4, 5, 16, 17, 24, 25, 26, 32, 33, 34, 96, 97, 98, 99, 100, 101, 40, 41, 48, 49, 64, 65),
-        *(66, 67, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 84, 85, 87, 86, 112, 113),
+        *(66, 67, 72, 73, 74, 75, 76, 77, 78, 79, 82, 80, 81, 84, 85, 87, 86, 112, 113),
     ]
     assert {reason.name: reason.value for reason in WaitReason} == {
         "INPUT": 1,

@@ -118,6 +118,8 @@ enum pse_event_type {
     /* the partitioned message of a request takes another channel than the first one of its kind; before
      * what starts it */
     PSE_EVENT_MPI_CHANNEL = 79,
+    /* what the routine waits for that is entered at the same time; of some calls that ended, too */
+    PSE_EVENT_MPI_AWAIT = 82,
     PSE_EVENT_MPI_COLLECTIVE_BEGIN = 80, /* a collective operation begins, or was started (request) */
     PSE_EVENT_MPI_COLLECTIVE_END = 81, /* it ended: the latest begun with the same communicator and request */
     PSE_EVENT_MPI_COMMUNICATOR = 84, /* a communicator got its number on this rank */
@@ -202,6 +204,13 @@ enum pse_send_mode {
     PSE_SEND_MODE_BUFFERED = 2, /* MPI_Bsend */
     PSE_SEND_MODE_READY = 3, /* MPI_Rsend */
     PSE_SEND_MODE_PARTITIONED = 4, /* MPI_Psend_init: it meets receives of MPI_Precv_init only */
+};
+
+/* Flags of MPI_AWAIT. */
+enum pse_await {
+    PSE_AWAIT_MESSAGE = 0, /* a message: MPI_Recv, MPI_Probe and their kin */
+    PSE_AWAIT_ALL = 1, /* all of the requests: MPI_Wait, MPI_Waitall */
+    PSE_AWAIT_ANY = 2, /* one or more of the requests: MPI_Waitany, MPI_Waitsome */
 };
 
 /* Flags of the begins and ends of collective operations. */

@@ -303,11 +303,10 @@ class _Search:
         call = self._unended.at(rank, self._time, thread)
         if call is None:
             return None
-        enter, routine = call
-        absent = self._unended.absent(rank, enter)
-        end = None if absent is None else WaitEnd(absent, self._trace.span, certain=False)
-        times = enter, self._trace.span
-        return Link(rank, name, "mpi", *times, complete=False, routine=routine, ended_by=end)
+        other, awaited = call.awaited.rank, call.awaited.words
+        end = None if other is None else WaitEnd(other, self._trace.span, certain=False)
+        link = Link(rank, name, "mpi", call.enter, self._trace.span, complete=False, routine=call.routine)
+        return dataclasses.replace(link, ended_by=end, awaited=awaited)
 
     def _in_routine(self, rank: int, name: str, row: int) -> Link:
         call, cause = self._activity.routines[row], self._mpi[row]

@@ -65,6 +65,8 @@ def _link(link: Link, chain: WaitChain) -> Iterator[str]:
     yield f"{link.name} {_state(link)}"
     if times := _times(link):
         yield f"  {times}"
+    if link.awaited:
+        yield f"  it waited for {link.awaited}"
     if link.ended_by is not None:
         yield f"  {_ended(link, link.ended_by)}"
     if link.meanwhile:
@@ -179,7 +181,10 @@ def _late(link: Link, end: WaitEnd) -> str:
 def _end(chain: WaitChain) -> Iterator[str]:
     first, last = chain.links[0], chain.links[-1]
     if chain.circle and last.ended_by is not None:
-        yield f"this closes a circle: rank {last.ended_by.rank} is named above"
+        kind = (
+            ", a deadlock" if all(link.state == "mpi" and not link.complete for link in chain.links) else ""
+        )
+        yield f"this closes a circle{kind}: rank {last.ended_by.rank} is named above"
     elif last.state in ("wait", "mpi") and last.ended_by is None:
         yield "the trace doesn't show who ended this" if last.state == "wait" else _nobody(last)
     elif last.ended_by is not None:
@@ -197,7 +202,7 @@ def _other_threads(first: Link) -> Iterator[str]:
 
 def _nobody(last: Link) -> str:
     if not last.complete:
-        return f"the trace doesn't show whom this {last.routine} waited for"
+        return f"the trace doesn't show which rank should have ended this {last.routine}"
     return f"the trace shows nobody who came late to this {last.routine}"
 
 

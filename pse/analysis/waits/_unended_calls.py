@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
-from pse.trace.format import NONE, Array, EventType, TextKind, low32
-from pse.trace.query import Communicators, Trace, mpi_collectives
+from pse.analysis.waits._awaited_operations import AwaitedOperations, OperationReader
+from pse.trace.format import Array, EventType, TextKind, low32
+from pse.trace.query import Trace
 
 UNENDED_CALL_DTYPE = np.dtype(
     [
         ("rank", "<u4"),
         ("thread", "<u4"),  # of the rank
         ("enter", "<i8"),  # ns
+        ("began", "<u8"),  # the same by the rank's clock
         ("routine", "<u4"),  # the rank's own number for it
     ]
 )
+
+
+@dataclass(frozen=True)
+class UnendedCall:
+    """A call of MPI that never ended.
+
+    Parameters
+    ----------
+    enter : int
+        When it began, ns.
+    routine : str
+        The routine's name.
+    awaited : AwaitedOperations
+        What it waited for.
+    """
+
+    enter: int
+    routine: str
+    awaited: AwaitedOperations
 
 
 class UnendedCalls:
@@ -30,12 +51,13 @@ class UnendedCalls:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._operations = OperationReader(trace)
         self._calls = np.concatenate(
             [np.empty(0, UNENDED_CALL_DTYPE), *(_unended(trace, rank) for rank in trace.ranks)]
         )
 
-    def at(self, rank: int, time: int, thread: int | None = None) -> tuple[int, str] | None:
-        """When a rank, or one of its threads, began the call that it was in at a time, and its routine."""
+    def at(self, rank: int, time: int, thread: int | None = None) -> UnendedCall | None:
+        """The call that a rank, or one of its threads, was in at a time."""
         calls = self._calls
         own = (calls["rank"] == rank) & (calls["enter"] <= time)
         if thread is not None:
@@ -43,27 +65,9 @@ class UnendedCalls:
         if not own.any():
             return None
         call = calls[own][np.argmax(calls["enter"][own])]
-        return int(call["enter"]), self._trace.texts(rank)[TextKind.REGION, int(call["routine"])]
-
-    def absent(self, rank: int, enter: int) -> int | None:
-        """A rank that did not come to the collective operation that a rank began with such a call."""
-        operations = self._operations
-        mine = operations[(operations["rank"] == rank) & (operations["begin"] >= enter)]
-        if not len(mine) or mine["communicator"][0] == NONE:
-            return None
-        together = operations["communicator"] == mine["communicator"][0]
-        together &= operations["ordinal"] == mine["ordinal"][0]
-        came = set(operations["rank"][together].tolist())
-        members = self._communicators.members(int(mine["communicator"][0]))
-        return next((one for one in members if one not in came), None)
-
-    @cached_property
-    def _operations(self) -> Array:
-        return mpi_collectives(self._trace)
-
-    @cached_property
-    def _communicators(self) -> Communicators:
-        return Communicators(self._trace)
+        routine = self._trace.texts(rank)[TextKind.REGION, int(call["routine"])]
+        awaited = self._operations.of_call(rank, int(call["thread"]), int(call["began"]))
+        return UnendedCall(int(call["enter"]), routine, awaited)
 
 
 def _unended(trace: Trace, rank: int) -> Array:
@@ -81,6 +85,7 @@ def _unended(trace: Trace, rank: int) -> Array:
     turns = np.flatnonzero(events["type"] == EventType.THREAD)
     found = np.zeros(len(left), UNENDED_CALL_DTYPE)
     found["rank"], found["routine"] = rank, low32(events["a"][left])
+    found["began"] = events["time"][left]
     found["enter"] = trace.run_times(rank, events["time"][left])
     found["thread"] = np.append(0, events["a"][turns])[np.searchsorted(turns, left)]
     return found

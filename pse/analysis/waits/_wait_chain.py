@@ -128,6 +128,8 @@ class Link:
         What it waited for: reason (`WaitReason` in lower case), tag, and what defines the tag.
     routine : str
         The routine of MPI that it was in; outside of MPI the function or region, if these were recorded.
+    awaited : str
+        Of a call of MPI that never ended: what it waited for, in words; empty where the trace doesn't tell.
     ended_by : WaitEnd or None
         How the wait ended.
     meanwhile : tuple of (str, int)
@@ -163,6 +165,7 @@ class Link:
     tag: str = ""
     source: str = ""
     routine: str = ""
+    awaited: str = ""
     ended_by: WaitEnd | None = None
     meanwhile: tuple[tuple[str, int], ...] = ()
     line: str = ""

@@ -13,6 +13,8 @@ from ._events import (
     MPI_EVENTS as MPI_EVENTS,
     NONE as NONE,
     SCHEMA_VERSION as SCHEMA_VERSION,
+    Await as Await,
+    Collective as Collective,
     CommunicatorFlag as CommunicatorFlag,
     EventType as EventType,
     MessageFlag as MessageFlag,

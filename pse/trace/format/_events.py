@@ -108,6 +108,8 @@ class EventType(IntEnum):
     # the partitioned message of a request takes another channel than the first one of its kind; before what
     # starts it
     MPI_CHANNEL = 79
+    # what the routine waits for that is entered at the same time; of some calls that ended, too
+    MPI_AWAIT = 82
     MPI_COLLECTIVE_BEGIN = 80  # a collective operation begins, or was started (request)
     MPI_COLLECTIVE_END = 81  # it ended: the latest begun with the same communicator and request
     MPI_COMMUNICATOR = 84  # a communicator got its number on this rank
@@ -248,6 +250,20 @@ class SendMode(IntEnum):
     BUFFERED = 2  # MPI_Bsend
     READY = 3  # MPI_Rsend
     PARTITIONED = 4  # MPI_Psend_init: it meets receives of MPI_Precv_init only
+
+
+class Await(IntEnum):
+    """Flags of MPI_AWAIT.
+
+    Examples
+    --------
+    >>> Await(2).name
+    'ANY'
+    """
+
+    MESSAGE = 0  # a message: MPI_Recv, MPI_Probe and their kin
+    ALL = 1  # all of the requests: MPI_Wait, MPI_Waitall
+    ANY = 2  # one or more of the requests: MPI_Waitany, MPI_Waitsome
 
 
 class Collective(IntEnum):

@@ -9,7 +9,7 @@ from pse.analysis import (
     wait_chain,
     wait_chain_text,
 )
-from pse.trace import NONE, EventType, MemoryFlag, SendMode, WaitReason, pair
+from pse.trace import NONE, Await, EventType, MemoryFlag, SendMode, WaitReason, pair
 from tests.analysis.rows import LOADER, ROWS, call, ends, phase, receive, send, wait
 
 
@@ -244,7 +244,78 @@ def test_calls_of_mpi_that_never_ended_are_followed_as_far_as_the_trace_tells(wr
     ]
     lines = [*wait_chain_text(chain)]
     assert "  it never ended; rank 0 should have ended it" in lines
-    assert lines[-1] == "the trace doesn't show whom this MPI_Recv waited for"
+    assert lines[-1] == "the trace doesn't show which rank should have ended this MPI_Recv"
+
+
+def unended(rank, number, *inner):
+    """A rank that never left a call of a routine, which begins at 100."""
+    return mpi_rank(rank, routine(number, 100, 1900, *inner)[:-1])
+
+
+def awaits(partner, tag, **fields):
+    return {
+        "time": 100,
+        "type": EventType.MPI_AWAIT,
+        "b": pair(partner, tag),
+        "c": pair(1, 0),
+        **fields,
+    }
+
+
+def message(kind, time, partner, tag, request=0):
+    return {"time": time, "type": kind, "a": 8, "b": pair(partner, tag), "c": pair(1, request)}
+
+
+@pytest.mark.parametrize(
+    ("inner", "awaited", "is_deadlock"),
+    [
+        ([awaits(1, 7)], "a message with tag 7 from rank 1", True),
+        ([awaits(1, NONE)], "a message with any tag from rank 1", False),  # It was sent.
+        ([awaits(NONE, 7)], "a message with tag 7 from any rank", False),
+        ([message(EventType.MPI_SEND, 100, 1, 7)], "rank 1 to receive its message with tag 7", True),
+        (  # As in MPI_Sendrecv: the message of rank 1 is there.
+            [message(EventType.MPI_SEND, 100, 1, 7), awaits(1, 9)],
+            "rank 1 to receive its message with tag 7",
+            True,
+        ),
+        (
+            [
+                message(EventType.MPI_RECEIVE_POST, 90, 1, 9, 3),
+                message(EventType.MPI_RECEIVE_POST, 91, 1, 8, 4),
+                message(EventType.MPI_RECEIVE_POST, 92, 1, 7, 5),  # No request of the wait.
+                awaits(3, 4, a=2, flags=Await.ANY, c=0),
+            ],
+            "any of 2 requests, among them a message with tag 8 from rank 1",
+            True,
+        ),
+        (
+            [
+                {"time": 90, "type": EventType.MPI_COLLECTIVE_BEGIN, "a": NONE, "c": pair(1, 3), "flags": 1},
+                awaits(3, 3, a=1, flags=Await.ALL, c=0),
+            ],
+            "the collective operation barrier",
+            True,
+        ),
+        ([awaits(1, 9)], "a message with tag 9 from rank 1", False),  # It was sent.
+    ],
+)
+def test_what_calls_that_never_ended_waited_for_is_told(written, inner, awaited, is_deadlock):
+    """Rank 1 has sent a message with tag 9, and waits for another one of rank 0."""
+    sent = routine(2, 50, 60, message(EventType.MPI_SEND, 50, 0, 9))
+    opened = written(
+        unended(0, 1, *inner),
+        mpi_rank(1, [*sent, *routine(1, 100, 1900, awaits(0, 5))[:-1]]),
+        known=False,
+    )
+    chain = wait_chain(opened, 0, 900)
+    assert chain.links[0].awaited == awaited
+    assert chain.circle == is_deadlock
+    lines = [*wait_chain_text(chain)]
+    assert f"  it waited for {awaited}" in lines
+    if is_deadlock:
+        assert lines[-1] == "this closes a circle, a deadlock: rank 0 is named above"
+    else:
+        assert lines[-1] == "the trace doesn't show which rank should have ended this MPI_Recv"
 
 
 def test_a_module_that_waits_in_mpi_is_named_with_the_routine(written):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pse.trace
-from pse.analysis import analyze
+from pse.analysis import analyze, wait_chain
 from pse.toolstack import INCLUDE
 from pse.trace import EventType
 from pse.trace.interchange import export_otf2
@@ -104,10 +104,17 @@ def test_a_function_that_costs_too_much_is_switched_off_and_that_is_told(stacked
 
 
 def test_a_rank_that_ends_in_mid_region_leaves_what_it_was_in(stacked, configured, directory):
-    assert stacked(3, configured(), PROGRAMS / "regions.py", "exit").code != 0
+    assert stacked(3, configured(), PROGRAMS / "regions.py", "exit", directory).code != 0
     cube = analyze(directory)
     assert "program / regions.py / MPI_Abort" in visits(cube)
     assert any("whose end is not in the trace" in problem for problem in cube.problems)
+    run = pse.trace.open(directory)
+    chain = wait_chain(run, 1, run.span)
+    assert [(link.rank, link.routine.removesuffix("_c"), link.awaited) for link in chain.links] == [
+        (1, "MPI_Recv", "a message with tag 4 from rank 2"),
+        (2, "MPI_Wait", "a message with tag 6 from rank 1"),
+    ]
+    assert chain.circle
 
 
 def test_functions_can_be_left_out(stacked, configured, directory):

@@ -85,6 +85,14 @@ void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status)
     put_found_now(PSE_EVENT_MPI_PROBE, comm, status);
 }
 
+void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag)
+{
+    const struct trace_communicator *on = pse_trace_communicator_of(comm);
+    pse_trace_put_provisional(pse_trace_now, PSE_EVENT_MPI_AWAIT, PSE_AWAIT_MESSAGE, 0,
+                              pse_pair(pse_trace_place(on, partner), pse_trace_or_none(tag)),
+                              pse_pair(on->number, 0));
+}
+
 /* Probed messages remember their communicator. */
 
 void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
@@ -292,6 +300,30 @@ void pse_trace_request_cancelled(MPI_Request handle)
 void pse_trace_request_forgotten(MPI_Request handle)
 {
     end_entry(&spare_requests, pse_handle_take(&requests, PSE_HANDLE(handle)));
+}
+
+/* The number of a request; 0 of what is complete.  Only operations that are complete share a handle: whose
+ * entry this is does not matter. */
+static uint32_t number_of(MPI_Request handle)
+{
+    const struct trace_request *request =
+        handle == MPI_REQUEST_NULL ? NULL : pse_handle_find(&requests, PSE_HANDLE(handle));
+    return request ? request->number : 0;
+}
+
+/* Requests that are started together have consecutive numbers: the ends of their range say enough. */
+void pse_trace_put_awaits_requests(uint16_t kind, int count, const MPI_Request handles[])
+{
+    uint32_t least = UINT32_MAX, greatest = 0, awaited = 0;
+    for (int i = 0; i < count; i++) {
+        const uint32_t number = number_of(handles[i]);
+        awaited += number > 0;
+        least = number - 1 < least - 1 ? number : least; /* 0 is never the least. */
+        greatest = number > greatest ? number : greatest;
+    }
+    if (awaited)
+        pse_trace_put_provisional(pse_trace_now, PSE_EVENT_MPI_AWAIT, kind, awaited,
+                                  pse_pair(least, greatest), 0);
 }
 
 /* Completions. */

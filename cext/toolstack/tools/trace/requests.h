@@ -4,8 +4,8 @@
  * waits and tests keep a snapshot of what they were given, and have statuses of their own where the program
  * wants none.
  *
- * The lock is held and the recorder is there whenever these functions are called, but for `pse_trace_sent`
- * and `pse_trace_message_taken` where nothing is recorded.
+ * The lock is held and the recorder is there whenever these functions are called, but for `pse_trace_sent`,
+ * `pse_trace_awaits`, `pse_trace_awaits_requests` and `pse_trace_message_taken` where nothing is recorded.
  */
 #ifndef PSE_TRACE_REQUESTS_H
 #define PSE_TRACE_REQUESTS_H
@@ -95,6 +95,9 @@ void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status);
 /* Probed messages remember their communicator. */
 void pse_trace_probed(MPI_Message handle, MPI_Comm comm);
 MPI_Comm pse_trace_message_taken(MPI_Message handle);
+/* What a call that may wait is about to wait for, told in case it never ends. */
+void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag);
+void pse_trace_put_awaits_requests(uint16_t kind, int count, const MPI_Request handles[]);
 /* Requests: made, started, cancelled, freed. */
 struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind);
 void pse_trace_put_start(struct trace_request *request, uint64_t time);
@@ -123,6 +126,20 @@ static inline void pse_trace_sent(struct trace_end send)
 {
     if (pse_trace_is_writing() && send.partner != MPI_PROC_NULL)
         pse_trace_put_send(send.comm, send.mode, send.partner, send.tag, send.bytes);
+}
+
+/* A blocking receive or probe is about to be made. */
+static inline void pse_trace_awaits(MPI_Comm comm, int partner, int tag)
+{
+    if (pse_trace_is_writing())
+        pse_trace_put_awaits(comm, partner, tag);
+}
+
+/* A wait for requests is about to be made. */
+static inline void pse_trace_awaits_requests(uint16_t kind, int count, const MPI_Request handles[])
+{
+    if (pse_trace_is_writing())
+        pse_trace_put_awaits_requests(kind, count, handles);
 }
 
 #endif

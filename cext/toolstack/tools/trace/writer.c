@@ -67,6 +67,8 @@ void pse_trace_take_mutex(void)
     if (__atomic_load_n(&pse_trace_alone, __ATOMIC_RELAXED))
         end_alone();
     pse_trace_has_mutex = true;
+    if (pse_trace_recorder && latest_holder != pse_trace_self())
+        pse_recorder_keep_provisional(pse_trace_recorder);
 }
 
 void pse_trace_end_writing_alone(void)
@@ -136,6 +138,13 @@ PSE_TRACE_HOT void pse_trace_put(uint64_t time, uint16_t type, uint16_t flags, u
         put_after_others(time, type, flags, a, b, c);
     else
         pse_recorder_add_at(recorder, in_order(time), type, flags, PSE_NONE, 0, a, b, c);
+}
+
+PSE_TRACE_HOT void pse_trace_put_provisional(uint64_t time, uint16_t type, uint16_t flags, uint64_t a,
+                                             uint64_t b, uint64_t c)
+{
+    pse_trace_put(time, type, flags, a, b, c);
+    pse_recorder_make_provisional(pse_trace_recorder);
 }
 
 PSE_TRACE_HOT void pse_trace_let_go(void)

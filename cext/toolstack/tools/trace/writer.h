@@ -50,6 +50,10 @@ bool pse_trace_begin_records(void);
  * never go back: what a call tells when it has returned has the time of its begin, and by then other threads
  * may have recorded more. */
 void pse_trace_put(uint64_t time, uint16_t type, uint16_t flags, uint64_t a, uint64_t b, uint64_t c);
+/* The same for an event that is only of use if the thread never records another one, as in a call that never
+ * ends: the next event of the thread replaces it. */
+void pse_trace_put_provisional(uint64_t time, uint16_t type, uint16_t flags, uint64_t a, uint64_t b,
+                               uint64_t c);
 /* What follows is of this thread and not of the calling one; NULL: of that again.  The lock is held. */
 void pse_trace_write_for(struct trace_thread *thread);
 /* Let the lock go if this thread has it. */

@@ -76,6 +76,7 @@ DEFINED = {
     "parameter:end": None,
     "parameter:probe": None,
     "parameter:channel": None,
+    "parameter:await": None,
     "parameter:neighbors": None,
     "parameter:take": None,
     "parameter:preempted": None,
@@ -169,6 +170,8 @@ RULES = (
         "sender": ("b.low", NONE), "tag": ("b.high", NONE), **_OF}),
     Rule(E.MPI_CHANNEL, "ParameterUnsignedInt", ("parameter:channel", "a"), {
         "request": ("c.high", 0), **_OF}),
+    Rule(E.MPI_AWAIT, "ParameterUnsignedInt", ("parameter:await", "a"), {
+        "how": ("flags", 0), "first": ("b.low", NONE), "last": ("b.high", NONE), **_OF}),
     Rule(E.MPI_NEIGHBORS, "ParameterUnsignedInt", ("parameter:neighbors", "a"), {
         "first neighbor": ("b.low", NONE), "second neighbor": ("b.high", NONE),
         "third neighbor": ("c.low", NONE), "fourth neighbor": ("c.high", NONE), "neighbors": ("flags", 0)}),

@@ -81,6 +81,7 @@ class Symbols:
             ),
             "parameter:begin": lambda *_: definer.parameter("TPH begins"),
             "parameter:end": lambda *_: definer.parameter("TPH ends"),
+            "parameter:await": lambda *_: definer.parameter("awaits"),
             "parameter:probe": lambda *_: definer.parameter("probe found"),
             "parameter:channel": lambda *_: definer.parameter("channel"),
             "parameter:neighbors": lambda *_: definer.parameter("neighbors"),

@@ -8,6 +8,9 @@ import warnings
 
 from mpi4py import MPI
 
+import pse.trace
+from pse.trace import EventType
+
 world = MPI.COMM_WORLD
 right, left = (world.rank + 1) % world.size, (world.rank - 1) % world.size
 
@@ -67,6 +70,11 @@ def deep(depth):
     return deep(depth - 1) if depth else world.Barrier()
 
 
+def is_waiting(rank):
+    """Whether what a rank has recorded ends in a call that waits."""
+    return pse.trace.open(sys.argv[-1]).events(rank)["type"][-1] == EventType.MPI_AWAIT
+
+
 def main():
     recursive(2)
     try:
@@ -92,5 +100,12 @@ if "hot" in sys.argv:
     for _ in range(100_000):
         hot()
     ring(1)
-if "exit" in sys.argv:
-    world.Abort(3) if world.rank == 0 else world.Barrier()
+if "exit" in sys.argv:  # Ranks 1 and 2 wait for each other; rank 0 sees in the trace that they do.
+    if world.rank == 1:
+        world.Recv(bytearray(8), 2, 4)
+    elif world.rank == 2:
+        free = world.Irecv(bytearray(8), MPI.ANY_SOURCE, 5)
+        world.Irecv(bytearray(8), 1, 6).Wait()
+    while not all(is_waiting(rank) for rank in (1, 2)):
+        pass
+    world.Abort(3)
