@@ -90,6 +90,50 @@ def test_a_picture_lies_where_another_one_does(scene):
         files.save("a.npy", np.zeros((40, 7)), like=scene)
 
 
+def test_georeferences_go_from_netcdf_and_to_it(scene, tmp_path):
+    """The first row of a NetCDF file is often the southern one: it stays the first one."""
+    values = np.arange(12.0).reshape(3, 4)
+    with netCDF4.Dataset("sea.nc", "w") as made:
+        for axis, places in (("lat", (-10, 0, 10)), ("lon", (100, 105, 110, 115)), ("bounds", ())):
+            made.createDimension(axis, len(places) or 2)
+            if places:
+                made.createVariable(axis, "f8", (axis,))[:] = places
+        for name, axes in (
+            ("lat_bounds", ("lat", "bounds")),
+            ("sst", ("lat", "lon")),
+            ("ice", ("lat", "lon")),
+        ):
+            made.createVariable(name, "f4", axes)[:] = 1
+    for file, like in (("a.nc", "sea.nc"), ("b.tif", "a.nc"), ("c.nc", "b.tif"), ("d.tif", "sea.nc")):
+        files.save(file, values, like=like)
+    for file in ("b.tif", "d.tif"):
+        with rasterio.open(file) as made:
+            assert (made.crs.to_epsg(), made.transform) == (4326, rasterio.Affine(5, 0, 97.5, 0, 10, -15))
+            np.testing.assert_array_equal(made.read(1), values)
+    for file in ("a.nc", "c.nc"):
+        with netCDF4.Dataset(file) as made:
+            assert made["data"].dimensions == ("lat", "lon")
+            assert made["lat"].units == "degrees_north"
+            np.testing.assert_array_equal(made["lat"], (-10, 0, 10))
+            np.testing.assert_array_equal(made["lon"], (100, 105, 110, 115))
+            np.testing.assert_array_equal(made["data"], values)
+    files.save("bands.nc", BANDS, like=scene)
+    files.save("bands.tif", BANDS, like="bands.nc")
+    with netCDF4.Dataset("bands.nc") as made, rasterio.open("bands.tif") as again:
+        assert made["data"].dimensions == ("axis0", "y", "x")
+        assert made["data"].grid_mapping == "crs"
+        assert (again.crs, again.transform) == (rasterio.CRS.from_epsg(32725), PLACE["transform"])
+    with pytest.raises(ModuleError, match=r"d.tif can't lie where sea.nc lies: that has 3 × 4 cells"):
+        files.save("d.tif", np.zeros((4, 4)), like="sea.nc")
+    files.save("bare.nc", values)
+    with pytest.raises(ModuleError, match=r"bare.nc has no coordinates .* no variable whose last two axes"):
+        files.save("d.tif", values, like="bare.nc")
+    with netCDF4.Dataset("sea.nc", "r+") as made:
+        made["lat"][2] = 11
+    with pytest.raises(ModuleError, match=r"sea.nc has no coordinates .* not evenly spaced"):
+        files.save("d.tif", values, like="sea.nc")
+
+
 def test_a_damaged_tile_is_named_with_its_band_and_window(scene):
     with rasterio.open(scene) as content:
         place = int(content.get_tag_item("BLOCK_OFFSET_0_2", "TIFF", bidx=1))

@@ -44,7 +44,7 @@ def save(file: str, array: np.ndarray, like: str = "") -> None:
     array : ndarray
         What to write, of any shape.
     like : str
-        A file whose georeference a GeoTIFF gets.
+        A file whose georeference a GeoTIFF or NetCDF file gets.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def format_of(array: ArrayFile, verb: str) -> Format:
         raise ModuleError(message, help=f'leave the name out:  load("{array.file}")')
     if array.like and not format.located:
         message = f"save: {array.file} has no georeference that could be that of {array.like}"
-        raise ModuleError(message, help="save it as .tif, or leave `like` out")
+        raise ModuleError(message, help="save it as .tif or .nc, or leave `like` out")
     return format
 
 

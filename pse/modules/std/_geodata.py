@@ -6,10 +6,7 @@ are asked for, integers with a scale or an offset stand for what these give, and
 
 from __future__ import annotations
 
-import logging
 import os
-import threading
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -20,34 +17,28 @@ from numpy.typing import NDArray
 from pse.modules._errors import ModuleError
 from pse.modules.std._endings import package
 from pse.modules.std._formats import DATASET, HDF5, ArrayFile, Format, no_such_array
+from pse.modules.std._georeference import NETCDF_LOCK, georeference, rasterio_for
 
 STRIP: Final = 1 << 16
 """Strips of a GeoTIFF have at most so many bytes, or one row."""
 
-_NETCDF: Final = threading.Lock()
-"""netCDF4 lets go of the interpreter, though its library is not made for threads."""
-
 _PACKING: Final = (("scale_factor", 1), ("add_offset", 0))
 _MISSING: Final = ("_FillValue", "missing_value")
 """Attributes of variables, and what they are where there are none."""
+
+_AXES: Final = {
+    "degrees": {"lat": "degrees_north", "lon": "degrees_east"},
+    "metres": {"y": "m", "x": "m"},
+}
+"""Names and units of the axes of rows and columns."""
 
 _NO_VARIABLE: Final = "This is a netCDF dimension but not a netCDF variable."
 """By this the format tells an axis that has no coordinates."""
 
 
 @contextmanager
-def _rasterio(file: str) -> Iterator[Any]:
-    """Give rasterio, which neither warns of files without a georeference nor logs what it raises anyway."""
-    rasterio = package(file, "rasterio")
-    logging.getLogger("rasterio").addHandler(logging.NullHandler())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
-        yield rasterio
-
-
-@contextmanager
 def _opened_geotiff(array: ArrayFile) -> Iterator[Any]:
-    with _rasterio(array.file) as rasterio, rasterio.open(array.file, driver="GTiff") as content:
+    with rasterio_for(array.file) as rasterio, rasterio.open(array.file, driver="GTiff") as content:
         bands = _Bands(array, content, rasterio)
         which = bands.band - 1 if bands.band else slice(None)
         scale, offset = (np.array(one)[which, ..., None, None] for one in (content.scales, content.offsets))
@@ -123,13 +114,11 @@ def _begin_geotiff(draft: str, array: ArrayFile) -> int:
     bands, rows, columns = (1, *array.shape)[-3:]
     most = max(1, STRIP // (columns * array.dtype.itemsize))
     strip = next(height for height in range(min(most, rows), 0, -1) if rows % height == 0)
-    with _rasterio(array.file) as rasterio:
+    with rasterio_for(array.file) as rasterio:
         profile = {"height": rows, "width": columns, "count": bands, "dtype": array.dtype.name}
         profile |= {"interleave": "band", "blockysize": strip, "BIGTIFF": "IF_SAFER", "SPARSE_OK": "FALSE"}
-        names, place = _georeference(rasterio, array, bands)
-        with rasterio.open(draft, "w", driver="GTiff", **profile, **place) as made:
-            for number, name in enumerate(names, 1):
-                made.set_band_description(number, name)
+        with rasterio.open(draft, "w", driver="GTiff", **profile) as made:
+            _place(made, array, rasterio.Affine)
         with rasterio.open(draft, driver="GTiff") as made:
             begin = int(made.get_tag_item("BLOCK_OFFSET_0_0", "TIFF", bidx=1))
     if os.path.getsize(draft) < begin + array.nbytes:
@@ -137,25 +126,21 @@ def _begin_geotiff(draft: str, array: ArrayFile) -> int:
     return begin
 
 
-def _georeference(rasterio: Any, array: ArrayFile, bands: int) -> tuple[list[str], dict[str, Any]]:
-    """Take coordinate system, place, value for no data and names of bands from another file."""
+def _place(made: Any, array: ArrayFile, affine: Any) -> None:
+    """Give a GeoTIFF coordinate system, place and names of bands of another file."""
     if not array.like:
-        return [], {}
-    with rasterio.open(array.like) as other:
-        if other.shape != array.shape[-2:]:
-            rows, columns = other.shape
-            raise ModuleError(
-                f"{array.file} can't lie where {array.like} lies: that has {rows} × {columns} cells, "
-                f"the array {array.shape[-2]} × {array.shape[-1]}",
-                help="name a file of the array's size",
-            )
-        names = [name or "" for name in other.descriptions] if other.count == bands else []
-        return names, {"crs": other.crs, "transform": other.transform}
+        return
+    found = georeference(array)
+    made.transform = affine(*found.transform)
+    if found.crs:
+        made.crs = found.crs
+    for number, name in enumerate(found.names if len(found.names) == made.count else (), 1):
+        made.set_band_description(number, name)
 
 
 @contextmanager
 def _opened_netcdf(array: ArrayFile) -> Iterator[Any]:
-    with _NETCDF, package(array.file, "netCDF4").Dataset(array.file) as content:
+    with NETCDF_LOCK, package(array.file, "netCDF4").Dataset(array.file) as content:
         content.set_auto_maskandscale(False)
         names = [name for name in content.variables if name not in content.dimensions]
         name = array.name or (names[0] if len(names) == 1 else DATASET)
@@ -174,13 +159,36 @@ def _begin_netcdf(draft: str, array: ArrayFile) -> int:
         raise ModuleError(f"{array.file}: NetCDF has no elements of type {array.dtype}", help=help)
     begin = HDF5.begin(draft, array)
     with package(array.file, "h5py").File(draft, "r+", locking=False) as made:
-        for number, extent in enumerate(array.shape):
-            axis = made.create_dataset(f"axis{number}", (extent,), ">f4")
-            axis.make_scale(f"{_NO_VARIABLE}{extent:10}")
-            made[DATASET].dims[number].attach_scale(axis)
+        axes = [f"axis{number}" for number in range(len(array.shape))]
+        if array.like:
+            axes[-2:] = _coordinates(made, array)
+        for number, (axis, extent) in enumerate(zip(axes, array.shape, strict=True)):
+            if axis not in made:
+                made.create_dataset(axis, (extent,), ">f4").make_scale(f"{_NO_VARIABLE}{extent:10}")
+            made[DATASET].dims[number].attach_scale(made[axis])
     return begin
+
+
+def _coordinates(made: Any, array: ArrayFile) -> list[str]:
+    """Make the coordinates of rows and columns where another file has them; gives the axes' names."""
+    if len(array.shape) < 2:
+        raise ModuleError(f"{array.file}: an array of one axis can't lie where {array.like} lies")
+    found = georeference(array)
+    if any(found.transform[at] for at in (1, 3)):
+        help = "save it as .tif, which may be turned"
+        raise ModuleError(f"{array.file}: rows of {array.like} are not along a coordinate", help=help)
+    with rasterio_for(array.file) as rasterio:
+        degrees = not found.crs or rasterio.CRS.from_user_input(found.crs).is_geographic
+    names = _AXES["degrees" if degrees else "metres"]
+    for (name, unit), places in zip(names.items(), found.middles(*array.shape[-2:]), strict=True):
+        made.create_dataset(name, data=places).make_scale(name)
+        made[name].attrs["units"] = np.bytes_(unit)
+    if found.crs:
+        made.create_dataset("crs", data=np.int32(0)).attrs["crs_wkt"] = np.bytes_(found.crs)
+        made[DATASET].attrs["grid_mapping"] = np.bytes_("crs")
+    return list(names)
 
 
 GEOTIFF: Final = Format(_opened_geotiff, _begin_geotiff, named=True, located=True)
 
-NETCDF: Final = Format(_opened_netcdf, _begin_netcdf, named=True)
+NETCDF: Final = Format(_opened_netcdf, _begin_netcdf, named=True, located=True)
