@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 from raster import open_raster
+from read import grid_of
 
 LARGEST = 1500  # rows or columns of a picture
 
@@ -22,6 +23,13 @@ def quick_look(file, picture):
         rasterio.open(file, "w", driver="PNG", **profile) as made,
     ):
         made.write(small)
+
+
+#@ coven module north_up(in string like, inout u8 picture[3, m, n])
+def north_up(like, picture):
+    """Turn a picture over if the grid's first row is the southern one."""
+    if grid_of(like).down[1] > 0:
+        picture[...] = picture[:, ::-1].copy()
 
 
 def stretched(values):

@@ -4,6 +4,7 @@ Values are f32, scaled as the file says; cells without data are NaN.
 """
 
 import logging
+import threading
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 
 SMALL = 32  # rows and columns; smaller windows are damaged as a whole
 MISSING = ("_FillValue", "missing_value")  # attributes of NetCDF variables
+NETCDF = threading.Lock()  # netCDF4 lets threads run beside it, for which its library is not made.
 logging.getLogger("rasterio").addHandler(logging.NullHandler())  # It raises what it logs.
 
 
@@ -147,10 +149,11 @@ def open_netcdf(file, band):
     """Open a variable over latitudes and longitudes; `name:2` is its third time."""
     import netCDF4
 
-    with netCDF4.Dataset(file) as content:
+    with NETCDF, netCDF4.Dataset(file) as content:
         content.set_auto_maskandscale(False)
         fields = [name for name, found in content.variables.items() if found.ndim >= 2]
-        name, _, time = (band or fields[0]).partition(":")
+        located = [name for name in fields if set(content[name].dimensions[-2:]) <= set(content.variables)]
+        name, _, time = (band or (located or fields)[0]).partition(":")
         if name not in fields:
             raise ValueError(f"there is no variable {name}; it has {', '.join(fields)}")
         variable = content[name]
@@ -165,10 +168,22 @@ def open_netcdf(file, band):
         )
 
 
+@lru_cache
+def times_of(file, band):
+    """Say how many times there are of a variable in a NetCDF file."""
+    import netCDF4
+
+    with NETCDF, netCDF4.Dataset(file) as content:
+        if band not in content.variables:
+            raise ValueError(f"{file} has no variable {band}; it has {', '.join(content.variables)}")
+        return content[band].shape[0] if content[band].ndim > 2 else 1
+
+
 def latitudes_and_longitudes(content, variable):
     """Make the grid of a variable whose last two axes have evenly spaced coordinates."""
     (y, dy), (x, dx) = (evenly_spaced(content, axis) for axis in variable.dimensions[-2:])
-    return Grid(*variable.shape[-2:], "EPSG:4326", (x - dx / 2, y - dy / 2), (dx, 0.0), (0.0, dy))
+    crs = getattr(content.variables.get("crs"), "crs_wkt", "EPSG:4326")
+    return Grid(*variable.shape[-2:], crs, (x - dx / 2, y - dy / 2), (dx, 0.0), (0.0, dy))
 
 
 def evenly_spaced(content, axis):

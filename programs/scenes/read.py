@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from raster import open_raster
+from raster import open_raster, times_of
 
 ENDINGS = {".tif", ".tiff", ".nc"}
 LEAST_PEAK = 6  # of the phase correlation; pictures with nothing in common reach 4 or 5
@@ -27,16 +27,22 @@ def numbers(n):
 def read(folder, scene, band, like, row, columns, shifts, values):
     """Read a band of a scene in the cells of some rows of the grid."""
     file, grid = scene_file(folder, scene, len(shifts)), grid_of(like)
-    if columns != grid.columns or (row.size and row[-1] >= grid.rows):
-        raise ValueError(
-            f"{like} has {grid.rows} rows and {grid.columns} columns; "
-            f"pass  -D rows={grid.rows} -D columns={grid.columns}"
-        )
+    check_size(like, row, columns)
     if np.isnan(shifts[scene]).any():  # it could not be registered, which was said then
         values[...] = np.nan
         return
     down, right = shifts[scene]
     values[...] = window(file, band, grid, row + down, np.arange(columns) + right)
+
+
+#@ coven module read_field(in string folder, in i64 scene, in i64 scenes, in string band, in string like,
+#@     in i64 row[m], in i64 columns, in i64 reach, out f32 values[m + 2 * reach, columns])
+def read_field(folder, scene, scenes, band, like, row, columns, reach, values):
+    """Read a band of a scene, which may be a time of a NetCDF file; leave so many rows at the edges alone."""
+    check_size(like, row, columns)
+    file, band = field_of(folder, scene, scenes, band)
+    own = values[reach : len(values) - reach]
+    own[...] = window(file, band, grid_of(like), row, np.arange(columns))
 
 
 #@ coven module register(in string folder, in i64 scene, in i64 scenes, in string band, in string like,
@@ -97,11 +103,30 @@ def warn(text):
     print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
+def check_size(like, row, columns):
+    """Refuse rows and columns that the grid does not have."""
+    grid = grid_of(like)
+    if columns != grid.columns or (row.size and row[-1] >= grid.rows):
+        raise ValueError(
+            f"{like} has {grid.rows} rows and {grid.columns} columns; "
+            f"pass  -D rows={grid.rows} -D columns={grid.columns}"
+        )
+
+
 @lru_cache
 def grid_of(like):
     """Give the grid of a file."""
     with open_raster(like, "") as raster:
         return raster.grid
+
+
+def field_of(folder, scene, scenes, band):
+    """Give file and band of a scene: where `folder` is a NetCDF file, one of the times in it."""
+    if not Path(folder).is_file():
+        return scene_file(folder, scene, scenes), band
+    if scenes > (found := times_of(folder, band)):
+        raise ValueError(f"{band} in {folder} has {found} times; pass  -D scenes={found}")
+    return folder, f"{band}:{scene}"
 
 
 def scene_file(folder, scene, scenes):
