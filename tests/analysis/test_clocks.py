@@ -21,6 +21,8 @@ from pse.trace import NONE, Collective
 
 HOSTS = ["FZJ/n0", "FZJ/n1", "BRS/n2", "BRS/n2"]
 SECOND = 1_000_000_000
+YEAR = 31_557_600
+"""s."""
 
 
 def planted(clocks, are_compared=True):
@@ -108,16 +110,21 @@ def test_clocks_are_set_between_bounds_and_compared_ones_by_no_more_than_necessa
     assert not align_hosts(orders[orders["later_host"] == 2], ())
 
 
-def test_clocks_that_differ_by_more_than_the_run_are_told(tmp_path):
+@pytest.mark.parametrize(("ahead", "shown"), [(10, "10.0 s"), (80 * YEAR, "80 years")])
+def test_clocks_that_differ_by_more_than_the_run_are_told(tmp_path, ahead, shown):
     """Nothing comes back from the other host, so that nobody knows when messages were there."""
-    clocks = {"FZJ/n0": (10 * SECOND, 0.0), "FZJ/n1": (10 * SECOND, 0.0)}
+    clocks = {"FZJ/n0": (ahead * SECOND, 0.0), "FZJ/n1": (ahead * SECOND, 0.0)}
     program = PlantedWaits(4, [[0, 1, 2, 3]], HOSTS, clocks, are_compared=False)
     for _ in range(50):
         program.late_sender(0, 0, 2, SECOND // 50, tag=1, wildcard=False)
     cube = analyze(written(program, tmp_path / "run"))
     assert cube.problems[-1] == (
-        "clocks differ by 10.0 s or more, but no rank ran longer than 1.00 s: "
-        "waits for ranks on other hosts can't be known"
+        f"clocks differ by {shown} or more, but no rank ran longer than 1.00 s: waits for ranks on other "
+        "hosts can't be known, and what is shown of them (waits, completion, delays) means nothing"
+    )
+    repaired = "repaired, and none is left" if ahead < YEAR else "can't be repaired"
+    assert any(
+        f"at most {shown} too early; their times" in text and repaired in text for text in cube.problems
     )
 
 

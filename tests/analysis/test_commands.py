@@ -131,4 +131,4 @@ def test_ranks_of_a_job_analyze_together(pse, mpiexec, tmp_path, random_run):
     assert read_cube(tmp_path / "cube.npz").values.keys() == analyze(random_run).values.keys()
     done = mpiexec(3, "-m", "pse", "analyze", tmp_path / "none")
     assert done.code == 2
-    assert done.err.count("there is no trace, archive or cube") == 1
+    assert done.err.count("there is no trace or archive") == 1

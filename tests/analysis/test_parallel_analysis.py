@@ -158,7 +158,7 @@ def test_a_rank_with_an_impossible_clock_is_left_out_by_all_and_said(tmp_path, o
 
 @pytest.mark.parametrize("nodes", PLACES)
 def test_where_nothing_can_be_read_all_processes_say_so(tmp_path, nodes):
-    with pytest.raises(TraceError, match="there is no trace, archive or cube"):
+    with pytest.raises(TraceError, match="there is no trace or archive"):
         by_processes([tmp_path / "none"], nodes)
     (tmp_path / "rank-00000.events").write_bytes(b"")
     with pytest.raises(TraceError, match="nothing of this trace can be read"):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pse import _proc, trace
+from pse.analysis import analyze
 from pse.cluster import Cluster
 from pse.cluster._cluster import LAUNCHER
 from pse.cluster._network import node_processes
@@ -91,18 +92,25 @@ def test_a_node_whose_clock_is_off_is_put_right(cluster, tmp_path):
     ahead = ["unshare", "--time", "--fork", "--monotonic", "1000"]
     if subprocess.run([*ahead, "true"], capture_output=True).returncode:
         pytest.skip("no time namespaces here")
-    wrapper = f'if [ "$(hostname)" = n1 ]; then exec {" ".join(ahead)} "$@"; else exec "$@"; fi'
+    wrapper = "export PSE_METAHOST=$(hostname | tr n m); "
+    wrapper += f'if [ "$(hostname)" = n1 ]; then exec {" ".join(ahead)} "$@"; else exec "$@"; fi'
     ranks = ["mpiexec", "-n", "5", "-ppn", "3", "sh", "-c", wrapper, "sh", sys.executable, "-m", "pse"]
     program = ["programs/fft2d.coven", "-p", "2", "-D", "N=128", "--trace", str(tmp_path)]
     done = run(cluster, *ranks, *program, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     read = trace.open(tmp_path)
     assert read.problems == ()
-    asked = next(rank for rank in read.ranks if read.files[rank].host == "n1")
+    asked = next(rank for rank in read.ranks if read.files[rank].host == "m1/n1")
     compared = read.select(asked, EventType.CLOCK_SYNC)
     off = compared["a"].view("<i8") + 1_000_000_000_000
+    assert len(off) == 2  # As the run begins and as it ends.
     assert (abs(off) <= compared["b"].view("<i8")).all()
     assert read.span < 100e9
+    messages = read.messages()
+    assert (messages["received"] > messages["sent"] - int(compared["b"].max())).all()
+    cube = analyze(read)
+    assert all("came before what" not in problem or "none is left" in problem for problem in cube.problems)
+    assert 0 < cube.total("queue_empty_grid") <= cube.total("queue_empty")
 
 
 def test_hosts_may_be_named_by_name_or_by_address(cluster):

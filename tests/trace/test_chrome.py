@@ -208,7 +208,7 @@ def test_ends_that_fit_to_nothing_are_told(tmp_path, pse):
         recorder.record(E.WAIT_END, a=pair(NONE, NONE), flags=1)
     done = pse("export", tmp_path / "trace", "--to", "chrome", "-o", tmp_path / "out.json")
     assert done.exit_code == 0
-    assert "warning: rank 0: 1 ends of calls or waits don't match their begins" in done.stderr
+    assert "warning: rank 0: 1 end of a call or wait doesn't match its begin" in done.stderr
     assert json.loads((tmp_path / "out.json").read_text())
 
 

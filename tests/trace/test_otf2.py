@@ -337,8 +337,8 @@ def test_ends_without_begins_are_told(tmp_path):
     ])  # fmt: skip
     notes, _ = round_trip(tmp_path / "trace", tmp_path)
     assert notes == [
-        "3 ends of calls or waits don't match their begins; OTF2 needs them to be nested, "
-        "so they were left out or moved"
+        "3 ends of calls or waits don't match their begins; OTF2 needs calls and waits to be nested: "
+        "what could not be was left out or moved"
     ]
     back = trace.open(tmp_path / "back")
     assert [(call["enter"], call["leave"]) for call in back.module_calls()] == [(0, 20)]

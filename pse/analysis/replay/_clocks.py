@@ -35,6 +35,7 @@ MESSAGE_DTYPE = np.dtype([("sender", "<u4"), ("receiver", "<u4"), ("sent", "<f8"
 
 
 _NEVER = np.iinfo("<i8").max
+_YEAR = 365.25 * 86400e9  # ns
 
 
 def check_clocks(receives: Columns, parts: Columns, peers: Peers) -> ClockCondition:
@@ -239,28 +240,44 @@ def clock_problems(
     """
     if not before.violations:
         return
-    looked_at = "message and collective operation", "messages and ends of collective operations"
-    said = (
-        f"by the clocks of their ranks, {before.violations:,} of {count_text(before.count, *looked_at)} "
-        f"came before what they need, at most {time_text(before.largest)} too early"
-    )
-    if after is None:
-        yield f"{said}; waits there are wrong"
-    elif after.violations:
-        yield (
-            f"{said}; their times were repaired, and {after.violations:,} are left, "
-            f"at most {time_text(after.largest)} too early"
-        )
-    else:
-        yield f"{said}; their times were repaired, and none is left"
+    is_unknown = not bounds and before.largest > longest
+    yield f"{_too_early(before)}; {_repair_text(after, is_unknown)}"
     if bounds:
         off = list_text([f"{host} by {time_text(bound)}" for host, bound in bounds.items()])
         yield (
             "clocks of hosts were set by what went to and fro between them; if they run evenly, "
             f"they may still be off: {off} at most"
         )
-    elif before.largest > longest:
+    elif is_unknown:
         yield (
-            f"clocks differ by {time_text(before.largest)} or more, but no rank ran longer than "
-            f"{time_text(longest)}: waits for ranks on other hosts can't be known"
+            f"clocks differ by {_distance_text(before.largest)} or more, but no rank ran longer than "
+            f"{time_text(longest)}: waits for ranks on other hosts can't be known, and what is shown of them "
+            "(waits, completion, delays) means nothing"
         )
+
+
+def _too_early(before: ClockCondition) -> str:
+    looked_at = "message or end of a collective operation", "messages and ends of collective operations"
+    return (
+        f"by the clocks of their ranks, {before.violations:,} of {count_text(before.count, *looked_at)} "
+        f"came before what {'it needs' if before.violations == 1 else 'they need'}, "
+        f"at most {_distance_text(before.largest)} too early"
+    )
+
+
+def _repair_text(after: ClockCondition | None, is_unknown: bool) -> str:
+    """What the repair of times came to; where clocks have nothing in common no number tells it."""
+    if after is None:
+        return "waits there are wrong"
+    if not after.violations:
+        return "their times were repaired, and none is left"
+    if is_unknown:
+        return f"their times can't be repaired: {after.violations:,} are left"
+    left = f"at most {_distance_text(after.largest)} too early"
+    return f"their times were repaired, and {after.violations:,} are left, {left}"
+
+
+def _distance_text(time: float) -> str:
+    """How far clocks are apart: those that were never set may differ by years."""
+    years = time / _YEAR
+    return time_text(time) if years < 2 else f"{years:,.0f} years"

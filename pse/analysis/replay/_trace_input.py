@@ -125,7 +125,7 @@ _CUBES = {
 }
 
 
-_KINDS = "name the directory of a trace, the anchor file of an OTF2 archive (.otf2), or a cube (.npz)"
+_KINDS = "name the directory of a trace, or the anchor file of an OTF2 archive (.otf2)"
 
 
 def _opened(path: Path) -> Trace:
@@ -135,7 +135,7 @@ def _opened(path: Path) -> Trace:
             "record a trace with: pse run PROGRAM -p P --trace DIR, "
             "or PSE_TRACE_DIRECTORY=DIR pse tools run --tools trace …"
         )
-        raise TraceError(f"there is no trace, archive or cube {path}", help=help)
+        raise TraceError(f"there is no trace or archive {path}", help=help)
     return open_trace(path)
 
 
@@ -145,7 +145,7 @@ def _refuse_others(path: Path) -> None:
         what, _, advice = _CUBES[path.suffix].partition("|")
         raise TraceError(f"{path} is {what}", help=advice.format(path=path))
     if path.is_file() and path.suffix != Path(ANCHOR).suffix:
-        raise TraceError(f"{path} is not a trace, an archive or a cube", help=_KINDS)
+        raise TraceError(f"{path} is neither a trace nor an archive", help=_KINDS)
 
 
 def _without_what_the_import_said(problems: list[str]) -> list[str]:

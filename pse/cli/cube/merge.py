@@ -14,5 +14,8 @@ from pse.cli.cube._cubes import PATH, load, show
 @TOP
 @OUTPUT
 def command(sources: tuple[Path, ...], top: int, output: Path | None) -> None:
-    """Put metrics of several runs together: each is taken from the first one that has it."""
+    """Put metrics of several runs together: each is taken from the first one that has it.
+
+    Shares are in percent of the time of the first run.
+    """
     show(cube_union([load(source) for source in sources]), top, output)

@@ -26,7 +26,7 @@ import numpy as np
 from pse import __version__
 from pse.trace.format._events import NONE, EventType, MessageFlag, ModuleFlag, Phase, TextKind
 from pse.trace.format._field_values import Array, high32, low32, value_of
-from pse.trace.interchange._event_streams import Stream, streams
+from pse.trace.interchange._event_streams import Stream, streams, unmatched_ends
 from pse.trace.interchange._output import new_file
 from pse.trace.interchange._progress import Progress
 from pse.trace.query._mpi import mpi_communicators
@@ -217,7 +217,7 @@ class _Rank:
     def notes(self) -> Iterator[str]:
         """What could not be written as it was."""
         if self._dropped:
-            yield f"rank {self._rank}: {self._dropped:,} ends of calls or waits don't match their begins"
+            yield f"rank {self._rank}: {unmatched_ends(self._dropped)}"
 
     def _json(self, phase: str, now: float, **rest: Any) -> Json:
         return {"ph": phase, "ts": now, "pid": self._pid, "tid": self._tid, **rest}

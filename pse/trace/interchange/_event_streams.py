@@ -98,6 +98,29 @@ def streams(trace: Trace, selection: Selection | None) -> list[Stream]:
     return [Stream(trace, rank, _chosen(trace, rank, selection, sites)) for rank in selection.ranks_of(trace)]
 
 
+def unmatched_ends(count: int) -> str:
+    """Say how many ends could not be written because their begins are not where they say.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+
+    Returns
+    -------
+    str
+        The beginning of a sentence.
+
+    Examples
+    --------
+    >>> unmatched_ends(1)
+    "1 end of a call or wait doesn't match its begin"
+    """
+    if count == 1:
+        return "1 end of a call or wait doesn't match its begin"
+    return f"{count:,} ends of calls or waits don't match their begins"
+
+
 def _in_order(trace: Trace, rank: int) -> Array | None:
     """Positions of a rank's events by time; None if they are in order as they are."""
     times = trace.run_times(rank, trace.events(rank)["time"])

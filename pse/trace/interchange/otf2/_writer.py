@@ -22,7 +22,7 @@ from pse import __version__
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EventType, TextKind
 from pse.trace.format._field_values import Array
-from pse.trace.interchange._event_streams import Stream, streams
+from pse.trace.interchange._event_streams import Stream, streams, unmatched_ends
 from pse.trace.interchange._output import new_directory
 from pse.trace.interchange._progress import Progress
 from pse.trace.interchange.otf2 import _mapping as mapping
@@ -147,8 +147,8 @@ class _Archive:
     def _notes(self) -> Iterator[str]:
         if self.dropped:
             yield (
-                f"{self.dropped:,} ends of calls or waits don't match their begins; "
-                "OTF2 needs them to be nested, so they were left out or moved"
+                f"{unmatched_ends(self.dropped)}; "
+                "OTF2 needs calls and waits to be nested: what could not be was left out or moved"
             )
 
     def _attribute(self, name: str) -> int:
