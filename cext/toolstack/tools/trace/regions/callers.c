@@ -201,8 +201,8 @@ static const void *innermost_named(const struct trace_thread *thread)
     return has_frame ? thread->frames[thread->depth - 1].stack : NULL;
 }
 
-static uint32_t look(struct known_stack *stack, const void *site, const char *frame, const void *named,
-                     uint64_t time)
+__attribute__((cold, noinline)) static uint32_t look(struct known_stack *stack, const void *site,
+                                                     const char *frame, const void *named, uint64_t time)
 {
     enum { FRAME_NS = 250 };
     stack->site = site;
@@ -214,7 +214,7 @@ static uint32_t look(struct known_stack *stack, const void *site, const char *fr
     return stack->callers;
 }
 
-uint32_t pse_trace_callers_of(const void *site, const char *frame, uint64_t time)
+PSE_TRACE_HOT uint32_t pse_trace_callers_of(const void *site, const char *frame, uint64_t time)
 {
     struct trace_thread *thread = pse_trace_this_thread();
     if (!thread || (!thread->stacks && !(thread->stacks = calloc(KNOWN_STACKS, sizeof *thread->stacks))))

@@ -8,8 +8,8 @@ struct trace_thread *pse_trace_all_threads;
 void (*pse_trace_thread_ends)(struct trace_thread *thread);
 
 TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread;
+struct trace_thread *pse_trace_initial_thread;
 bool pse_trace_is_alone;
-static struct trace_thread *first;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t ending;
 
@@ -60,15 +60,15 @@ static struct trace_thread *new_thread(void)
 struct trace_thread *pse_trace_look_for_thread(void)
 {
     struct trace_thread *thread = pse_trace_own_thread ? pse_trace_own_thread : new_thread();
-    return thread == first || !pse_trace_is_alone ? thread : NULL;
+    return thread == pse_trace_initial_thread || !pse_trace_is_alone ? thread : NULL;
 }
 
 void pse_trace_first_thread(bool alone)
 {
     pse_trace_is_alone = alone;
-    first = pse_trace_own_thread ? pse_trace_own_thread : new_thread();
-    if (first)
-        first->number = 0;
+    pse_trace_initial_thread = pse_trace_own_thread ? pse_trace_own_thread : new_thread();
+    if (pse_trace_initial_thread)
+        pse_trace_initial_thread->number = 0;
 }
 
 bool pse_trace_has_room(struct trace_thread *thread)

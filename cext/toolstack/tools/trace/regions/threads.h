@@ -34,6 +34,7 @@ struct trace_thread {
 
 extern struct trace_thread *pse_trace_all_threads;
 extern TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread; /* NULL: not known yet */
+extern struct trace_thread *pse_trace_initial_thread;               /* that initialised MPI */
 extern bool pse_trace_is_alone;                                     /* only the first thread is recorded */
 /* Called by a thread that ends. */
 extern void (*pse_trace_thread_ends)(struct trace_thread *thread);
@@ -52,7 +53,8 @@ __attribute__((cold)) bool pse_trace_has_room(struct trace_thread *thread);
 static inline struct trace_thread *pse_trace_this_thread(void)
 {
     struct trace_thread *own = pse_trace_own_thread;
-    return own && !pse_trace_is_alone ? own : pse_trace_look_for_thread();
+    const bool is_known = own && (own == pse_trace_initial_thread || !pse_trace_is_alone);
+    return __builtin_expect(is_known, 1) ? own : pse_trace_look_for_thread();
 }
 
 #endif
