@@ -138,8 +138,16 @@ class OperationReader:
         if tag != NONE:
             sent &= self._messages["tag"] == tag
         kind = "any tag" if tag == NONE else f"tag {tag}"
-        source = "any rank" if int(row["b"]) & NONE == NONE else _spoken(other)
+        is_any = int(row["b"]) & NONE == NONE
+        source = "any rank" if is_any else _spoken(other)
+        if is_any:
+            other = self._sole_other(rank, communicator)
         return Awaited(f"a message with {kind} from {source}", other, not sent.any())
+
+    def _sole_other(self, rank: int, communicator: int) -> int | None:
+        """Whoever can send to a rank if there is only one."""
+        others = [one for one in self._communicators.members(communicator) if one != rank]
+        return others[0] if len(others) == 1 else None
 
     def _partner(self, rank: int, row: Any) -> tuple[int, int | None]:
         """The communicator of a message, and the other rank, in the job."""

@@ -148,12 +148,12 @@ def test_a_rank_without_events_is_said_not_to_be_shown(written):
     assert states(wait_chain(written(LOADER, []), 1, 2000)) == [(1, "lost")]
 
 
-def mpi_rank(rank, rows):
+def mpi_rank(rank, rows, size=2):
     names = enumerate(("MPI_Recv", "MPI_Send", "MPI_Barrier"), 1)
     texts = [row for number, name in names for row in text_rows(number, name)]
-    world = {"time": 0, "type": EventType.MPI_COMMUNICATOR, "a": 1, "b": pair(0, 1), "c": pair(2, rank)}
+    world = {"time": 0, "type": EventType.MPI_COMMUNICATOR, "a": 1, "b": pair(0, 1), "c": pair(size, rank)}
     members = {"time": 0, "type": EventType.MPI_COMMUNICATOR_RANKS, "a": 1, "b": pair(0, 1),
-               "c": pair(NONE, NONE)}  # fmt: skip
+               "c": pair(2 if size == 3 else NONE, NONE)}  # fmt: skip
     return [*texts, world, *([members] if rank == 0 else []), *rows, {"time": 2000, "type": EventType.PHASE}]
 
 
@@ -271,7 +271,7 @@ def message(kind, time, partner, tag, request=0):
     [
         ([awaits(1, 7)], "a message with tag 7 from rank 1", True),
         ([awaits(1, NONE)], "a message with any tag from rank 1", False),  # It was sent.
-        ([awaits(NONE, 7)], "a message with tag 7 from any rank", False),
+        ([awaits(NONE, 7)], "a message with tag 7 from any rank", True),  # There is only one.
         ([message(EventType.MPI_SEND, 100, 1, 7)], "rank 1 to receive its message with tag 7", True),
         (  # As in MPI_Sendrecv: the message of rank 1 is there.
             [message(EventType.MPI_SEND, 100, 1, 7), awaits(1, 9)],
@@ -316,6 +316,15 @@ def test_what_calls_that_never_ended_waited_for_is_told(written, inner, awaited,
         assert lines[-1] == "this closes a circle, a deadlock: rank 0 is named above"
     else:
         assert lines[-1] == "the trace doesn't show which rank should have ended this MPI_Recv"
+
+
+def test_a_receive_from_any_of_several_ranks_ends_the_chain(written):
+    idle = [mpi_rank(rank, routine(2, 50, 60), size=3) for rank in (1, 2)]
+    opened = written(mpi_rank(0, routine(1, 100, 1900, awaits(NONE, 7))[:-1], size=3), *idle, known=False)
+    chain = wait_chain(opened, 0, 900)
+    assert [(link.awaited, link.ended_by) for link in chain.links] == [
+        ("a message with tag 7 from any rank", None)
+    ]
 
 
 def test_a_module_that_waits_in_mpi_is_named_with_the_routine(written):
