@@ -8,10 +8,13 @@ import resource
 
 import pytest
 from click.testing import CliRunner
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 from pse import views
 from pse.cli import main
 from pse.errors import UsageError
+from pse.views.core._figure import FONT, text_width
 
 
 def view(*arguments):
@@ -183,6 +186,15 @@ def test_missing_matplotlib_names_the_extra(small_trace, monkeypatch):
     with pytest.raises(UsageError, match="pictures need matplotlib") as caught:
         views.draw(small_trace, "gantt")
     assert "pse[views]" in caught.value.help
+
+
+def test_the_width_of_a_text_is_that_of_its_outline():
+    for word in (*filter(str.isprintable, map(chr, range(33, 0x100))), "模块", "n…", "µs · 39 %"):
+        outline = TextPath((0, 0), word.replace("$", r"\$"), size=9, prop=FontProperties(family=FONT))
+        exact = outline.get_extents().x1 / 72
+        assert 0.999999 * exact <= text_width(word, 9) <= 1.002 * exact, word
+    assert text_width("bold", 9, "bold") > text_width("bold", 9)
+    assert text_width(" ", 9) == 0
 
 
 @pytest.mark.parametrize("name", ["模块", "a$b", "$x_{$", "_hidden", "x" * 300, "<&>", "%s{}"])

@@ -6,17 +6,15 @@ state. One unit of the axes is one point, y downwards.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
-from matplotlib.textpath import TextPath
 
+from pse.views.core._figure import FONT, text_width
 from pse.views.core._palette import colour, darker, ink
 from pse.views.graph._columns import INSET
 from pse.views.graph._layout import (
@@ -35,14 +33,11 @@ MARGIN = 14.0
 LEGEND_ROW = 16.0
 NARROWEST = 430.0
 ARROW = (3.2, 6.5)  # half width and length
-FONT = "DejaVu Sans"  # comes with matplotlib, so that a picture is the same on every machine
 
 
-@lru_cache(maxsize=4096)
 def measure(text: str, size: float, bold: bool) -> float:
     """Give the width of a text in points."""
-    font = FontProperties(family=FONT, weight="bold" if bold else "normal")
-    return float(TextPath((0, 0), text, size=size, prop=font).get_extents().x1) if text.strip() else 0.0
+    return 72 * text_width(text, size, "bold" if bold else "normal")
 
 
 class Painter:
