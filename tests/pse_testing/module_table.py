@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import PurePath
 
@@ -133,8 +134,12 @@ class FakeFinder:
 
     def __init__(self, modules: Mapping[str, str] = MODULES) -> None:
         self._modules = modules
+        self._find = functools.cache(self._read)
 
     def find(self, import_path: str, importing_file: str) -> ModuleFile:
+        return self._find(import_path)
+
+    def _read(self, import_path: str) -> ModuleFile:
         if import_path == "pse.std":
             return self._file(import_path, "std", DIRECTIVES)
         if import_path not in self._modules:

@@ -8,6 +8,7 @@ with it, the tables are made anew.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import hashlib
 import json
@@ -17,7 +18,7 @@ from typing import Any
 import lark
 from lark import Lark
 from lark.grammar import Rule
-from lark.lexer import TerminalDef
+from lark.lexer import BasicLexer, TerminalDef
 
 from pse import _cache
 from pse.language.syntax._ast_builder import TreeBuilder
@@ -30,6 +31,14 @@ def grammar() -> Lark:
     key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:24]
     file = _cache.directory() / "grammar" / f"{key}.json"
     return _read(file) or _make(text, file)
+
+
+@functools.cache
+def lexer() -> BasicLexer:
+    """Give the lexer whose tokens are also blanks and comments: `Lark.lex` makes one for each text."""
+    conf = copy.copy(grammar().lexer_conf)
+    conf.ignore = ()
+    return BasicLexer(conf)
 
 
 def _read(file: Path) -> Lark | None:

@@ -16,10 +16,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from lark import Token
+from lark.lexer import LexerThread
 
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.syntax._grammar_cache import grammar
+from pse.language.syntax._grammar_cache import lexer
 from pse.language.syntax._pieces import Pieces
 from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING
 from pse.language.types._types import Element
@@ -174,7 +175,8 @@ def _read(texts: list[str], known: dict[str, _Raw]) -> dict[str, _Raw]:
     unknown = list(dict.fromkeys(text for text in texts if text not in known))
     found = {text: _Raw(number, [], []) for number, text in enumerate(unknown, 1)}
     places = list(found.values())
-    for token in grammar().lex("\n".join(unknown), dont_ignore=True):
+    thread = LexerThread.from_text(lexer(), "\n".join(unknown))
+    for token in thread.lex(None):  # type: ignore[no-untyped-call]
         place = places[min(token.line or 1, len(places)) - 1]
         if token.type == "COMMENT":
             place.comments.append(token)
