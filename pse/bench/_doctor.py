@@ -51,6 +51,7 @@ _EXTRAS = {
     "cython": ("cython", "modules in Cython"),
     "pybind11": ("cpp", "modules in C++ with pybind11"),
     "h5py": ("hdf5", "HDF5 files"),
+    "zarr": ("zarr", "zarr stores"),
     "rasterio": ("scenes", "GeoTIFF files"),
     "netCDF4": ("scenes", "NetCDF files"),
     "pyproj": ("scenes", "programs/scenes"),

@@ -104,7 +104,8 @@ def test_writers_of_one_file_keep_out_of_each_others_way(tmp_path, monkeypatch):
         ("folder", "save: folder is a directory"),
         (
             "a.csv",
-            "the format can't be told from the name a.csv: it must end in .npy, .h5, .tif, .nc or .raw",
+            "the format can't be told from the name a.csv: "
+            "it must end in .npy, .h5, .tif, .nc, .raw or .zarr",
         ),
         ("a", "from the name a: it must end"),
         ("absent/a.npy", "absent/a.npy can't be saved: there is no folder absent"),

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pse._locks import try_lock
 
+_FOLDER = ".store"
 
-def draft_name(file: str, number: int) -> str:
-    """Give the name of a file's draft; a number tells those of several writers apart."""
-    return os.path.join(os.path.dirname(file), f".{os.path.basename(file)}.{number}.draft")
+
+def draft_name(file: str, number: int, folder: bool = False) -> str:
+    """Give the name of a draft of a file or directory; a number tells those of several writers apart."""
+    draft = os.path.join(os.path.dirname(file), f".{os.path.basename(file)}.{number}.draft")
+    return draft + _FOLDER if folder else draft
 
 
 @contextmanager
@@ -34,6 +38,38 @@ def appearing(file: str) -> Iterator[int]:
         raise
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def appearing_folder(file: str) -> Iterator[int]:
+    """Give the number of a draft that becomes a directory: an empty file beside it is locked.
+
+    What had the name before is moved away first: a directory is not replaced in one step.
+    """
+    number, descriptor = _claimed(file)
+    lock, draft = draft_name(file, number), draft_name(file, number, folder=True)
+    try:
+        yield number
+        if os.path.lexists(file):
+            os.rename(file, f"{draft}.old")
+        os.rename(draft, file)
+        remove(f"{draft}.old")
+    except BaseException:
+        remove(draft)
+        raise
+    finally:
+        if _is_named(descriptor, lock):
+            os.unlink(lock)
+        os.close(descriptor)
+
+
+def remove(path: str) -> None:
+    """Remove a file or a whole directory, if there is one."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def _claimed(file: str) -> tuple[int, int]:
@@ -59,6 +95,7 @@ def _remove_abandoned(draft: str) -> None:
         return
     try:
         if try_lock(descriptor) and _is_named(descriptor, draft):
+            remove(draft + _FOLDER)
             os.unlink(draft)
     except OSError:
         pass  # It is another user's, say, and stays.

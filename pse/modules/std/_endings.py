@@ -21,12 +21,16 @@ READERS: Final = {
     ".tiff": "rasterio",
     ".nc": "netCDF4",
     ".raw": None,
+    ".zarr": "zarr",
 }
 """The package that reads files of each ending, where one must be installed."""
 
 WRITERS: Final = READERS | {".nc": "h5py"}
 
-_EXTRAS: Final = {"h5py": "hdf5", "rasterio": "scenes", "netCDF4": "scenes"}
+STORES: Final = {".zarr"}
+"""Endings of what is a directory."""
+
+_EXTRAS: Final = {"h5py": "hdf5", "rasterio": "scenes", "netCDF4": "scenes", "zarr": "zarr"}
 
 
 def require_format(file: str, verb: str) -> None:
@@ -55,11 +59,11 @@ def require_format(file: str, verb: str) -> None:
 
 def ending_of(file: str, verb: str) -> str:
     """Give the ending that chooses the format; others are refused."""
-    if os.path.isdir(file):
+    ending = os.path.splitext(file)[1].lower()
+    if os.path.isdir(file) and ending not in STORES:
         raise ModuleError(
             f"{verb}: {file} is a directory", help=f'name a file in it: "{os.path.join(file, "a.npy")}"'
         )
-    ending = os.path.splitext(file)[1].lower()
     if ending not in READERS:
         known = [one for one in READERS if one not in (".hdf5", ".tiff")]
         raise ModuleError(f"{verb}: {ending_text(file, known)}", help="for example:  field.npy")

@@ -7,18 +7,20 @@ never read.  Every failure names the file and what to do.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from pse.errors import DISK_FULL
 from pse.modules._errors import ModuleError
-from pse.modules.std._drafts import appearing, draft_name
+from pse.modules.std._drafts import appearing, appearing_folder, draft_name
 from pse.modules.std._endings import ending_of
-from pse.modules.std._formats import HDF5, NPY, RAW, ArrayFile, Format
+from pse.modules.std._formats import HDF5, NPY, RAW, ArrayFile, Cells, Format
 from pse.modules.std._geodata import GEOTIFF, NETCDF
+from pse.modules.std._stores import ZARR
 
 FORMATS: Final = {
     ".npy": NPY,
@@ -28,6 +30,7 @@ FORMATS: Final = {
     ".tiff": GEOTIFF,
     ".nc": NETCDF,
     ".raw": RAW,
+    ".zarr": ZARR,
 }
 
 _WIDENED: Final = {"int8", "int16", "uint32"}
@@ -51,13 +54,32 @@ def save(file: str, array: np.ndarray, like: str = "") -> None:
     ModuleError
         If the file can't be written.
     """
-    made = ArrayFile(file, array.shape, array.dtype, like=like)
-    format = format_of(made, "save")
-    with explained(file, "saved"), appearing(file) as number:
-        draft = draft_name(file, number)
+    cells = [np.arange(extent) for extent in array.shape]
+    due = ArrayFile(file, array.shape, array.dtype, like=like)
+    format = format_of(due, "save")
+    made = in_chunks(due, format, [cells])
+    with explained(file, "saved"), appears(file, format) as number:
+        draft = draft_name(file, number, format.store is not None)
         begin = format.begin(draft, made)
-        with writable(draft) as descriptor:
-            write(descriptor, np.ascontiguousarray(array), begin)
+        if format.store:
+            format.store.write(draft, array, cells)
+        else:
+            _write_whole(draft, array, begin)
+
+
+def _write_whole(draft: str, array: np.ndarray, begin: int) -> None:
+    with writable(draft) as descriptor:
+        write(descriptor, np.ascontiguousarray(array), begin)
+
+
+def appears(file: str, format: Format) -> AbstractContextManager[int]:
+    """Begin a draft as the format needs it, a file or a directory; gives its number."""
+    return appearing_folder(file) if format.store else appearing(file)
+
+
+def in_chunks(array: ArrayFile, format: Format, cells: Iterable[Cells]) -> ArrayFile:
+    """Add how large chunks are, if the format has some, to what is saved; `cells` are each partition's."""
+    return replace(array, chunk=format.store.chunk(array, cells)) if format.store else array
 
 
 def load_into(file: str, array: np.ndarray, name: str = "") -> None:

@@ -3,18 +3,20 @@
 A format has two functions.  `opened` gives what a file holds as something with `shape` and `dtype`, whose
 parts are read as they are indexed: a window costs no more than the window.  `begin` makes a file that is as
 long as it will be and gives where its elements begin: they follow each other in C order, uncompressed, in the
-machine's byte order, so that ranks write them side by side without the format's library.
+machine's byte order, so that ranks write them side by side without the format's library.  Where they don't,
+the format has a `Store`.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pse.modules._errors import ModuleError
 from pse.modules.std._endings import package
@@ -38,6 +40,8 @@ class ArrayFile:
         Which array of the file, where it holds several; empty: the only one.
     like : str
         Another file, whose georeference a new one gets; empty: none.
+    chunk : tuple of int
+        The shape of the parts that are written as a whole, in a `Store`.
     """
 
     file: str
@@ -45,11 +49,32 @@ class ArrayFile:
     dtype: np.dtype[Any]
     name: str = ""
     like: str = ""
+    chunk: tuple[int, ...] = ()
 
     @property
     def nbytes(self) -> int:
         """The size of its elements."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+
+Cells = Sequence[NDArray[np.int64]]
+"""The indices that a piece has along each axis."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """What a format has whose files are directories with a file for each chunk of the array.
+
+    Attributes
+    ----------
+    chunk : callable
+        Gives the shape of chunks that each belong to one partition, of whose cells it is told.
+    write : callable
+        Writes a piece into the directory.
+    """
+
+    chunk: Callable[[ArrayFile, Iterable[Cells]], tuple[int, ...]]
+    write: Callable[[str, NDArray[Any], Cells], None]
 
 
 @dataclass(frozen=True)
@@ -60,6 +85,7 @@ class Format:
     begin: Callable[[str, ArrayFile], int]
     named: bool = False
     located: bool = False
+    store: Store | None = None
 
 
 def no_such_array(array: ArrayFile, names: list[str], what: str = "dataset") -> ModuleError:

@@ -6,7 +6,6 @@ places where their elements belong, and the first one gives it its name when all
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from contextlib import ExitStack
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.modules.std import _files as files
-from pse.modules.std._drafts import appearing, draft_name
+from pse.modules.std._drafts import draft_name, remove
 from pse.modules.std._formats import ArrayFile
 from pse.modules.std._piece_layout import Pieces, runs
 
@@ -24,19 +23,25 @@ Array = NDArray[Any]
 
 def save(file: str, piece: Array, pieces: Pieces, like: str = "") -> Generator[Any, Any, None]:
     """Write the running partition's piece, together with all others."""
-    made = ArrayFile(file, pieces.shape, piece.dtype, like=like)
-    format, first = files.format_of(made, "save"), pieces.messages.partition_index() == 0
+    due = ArrayFile(file, pieces.shape, piece.dtype, like=like)
+    format, first = files.format_of(due, "save"), pieces.messages.partition_index() == 0
+    stored = format.store is not None
     place = np.zeros(2, np.int64)  # where the elements begin, and the number of the draft
     with files.explained(file, "saved"), ExitStack() as stack:
         if first:
-            place[1] = stack.enter_context(appearing(file))
-            place[0] = format.begin(draft_name(file, place[1]), made)
+            every = map(pieces.indices, range(pieces.messages.partition_count()))
+            made = files.in_chunks(due, format, every)
+            place[1] = stack.enter_context(files.appears(file, format))
+            place[0] = format.begin(draft_name(file, place[1], stored), made)
         yield pieces.messages.bcast(place)
-        draft = draft_name(file, place[1])
+        draft = draft_name(file, place[1], stored)
         try:
-            _write(draft, int(place[0]), piece, pieces)
+            if format.store:
+                format.store.write(draft, piece[pieces.own], pieces.mine)
+            else:
+                _write(draft, int(place[0]), piece, pieces)
         except OSError:
-            os.unlink(draft)
+            remove(draft)
             raise
         yield pieces.messages.barrier()
         stack.close()

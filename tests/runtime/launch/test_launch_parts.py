@@ -546,6 +546,7 @@ program files {
         ('if to == "u.h5" { save(to, u) }', "h5py", "u.h5 needs the package h5py"),
         ('save("u.nc", u)', "h5py", "u.nc needs the package h5py"),
         ('load("u.nc") -> u', "netCDF4", "u.nc needs the package netCDF4"),
+        ('save("u" + k + ".zarr", u)', "zarr", "….zarr needs the package zarr"),
         ('save("u.tif", u)', "rasterio", "u.tif needs the package rasterio"),
         ('save("u" + k + ".dat", u)', "", "save: the format can't be told from the name ….dat: "),
     ],

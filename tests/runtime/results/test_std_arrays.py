@@ -264,7 +264,12 @@ def test_more_partitions_than_cells_are_right_and_no_cells_are_told(play):
         play(body, None, "P = 3", {"N": 0})
 
 
-NEEDS = {".h5": ("h5py", "hdf5"), ".nc": ("netCDF4", "scenes"), ".tif": ("rasterio", "scenes")}
+NEEDS = {
+    ".h5": ("h5py", "hdf5"),
+    ".nc": ("netCDF4", "scenes"),
+    ".tif": ("rasterio", "scenes"),
+    ".zarr": ("zarr", "zarr"),
+}
 
 
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
@@ -273,6 +278,7 @@ NEEDS = {".h5": ("h5py", "hdf5"), ".nc": ("netCDF4", "scenes"), ".tif": ("raster
     [
         *((place, *grid, ending) for place in PLACES for grid in GRIDS for ending in (".npy", ".h5")),
         *((place, *GRIDS[1], ending) for place in PLACES[1:] for ending in (".nc", ".tif", ".raw")),
+        *((PLACES[-1], *grid, ".zarr") for grid in GRIDS),
     ],
 )
 def test_pieces_are_saved_and_loaded_apart(play, tmp_path, monkeypatch, ending, place, partition, where):
@@ -350,6 +356,10 @@ def read(file):
 
         with rasterio.open(file) as opened:
             return opened.read(1)
+    if file.endswith(".zarr"):
+        import zarr
+
+        return zarr.open_array(file, mode="r")[...]
     import h5py
 
     with h5py.File(file) as opened:
