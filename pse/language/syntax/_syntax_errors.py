@@ -140,6 +140,7 @@ def _hint(
     before = behind[-1] if behind else None
     found = _by_neighbours(token, behind[-2:], set(accepted), ahead)
     found = found or other_language(token, behind, set(accepted), ahead)
+    found = found or _lone_max(behind, accepted)
     if found := found or _by_number(token, before, set(accepted), ahead):
         return found
     for near in (token, before):
@@ -232,6 +233,15 @@ def _reduction(following: Sequence[str]) -> str:
     name = following[0] if following and following[0].isidentifier() else "total"
     operation = following[2] if following[1:2] == ["("] and len(following) > 2 else "sum"
     return f"reduce {name}({operation})"
+
+
+def _lone_max(behind: Sequence[Token], accepted: Collection[str]) -> str | None:
+    """Say what was meant by `max` without parentheses, the only operation that is a word of the language."""
+    if not behind or behind[-1].type != "MAX" or set(accepted) != {"LPAR"}:
+        return None
+    if any(one == "scan" for one in behind if one.line == behind[-1].line):
+        return 'write it in quotes:  "max"'
+    return "write what it is the largest of:  max(a, b)"
 
 
 def _type_of(ahead: Sequence[Token]) -> str:

@@ -1,31 +1,19 @@
 """Real input for programs: the images and arrays of a directory, in grey, resampled to a square.
 
-Directories are read in natural order (`frame2` before `frame10`), round and round.  `samples` names the
-photographs and elevation models that come with matplotlib.  Resampling is NumPy's alone: the mean over the
-covered area where the picture shrinks, linear interpolation where it grows.
+Resampling is NumPy's alone: the mean over the covered area where the picture shrinks, linear interpolation
+where it grows.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import re
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from pse.modules._errors import ModuleError
+from pse.modules.std._image_folder import PICTURES, listing, pillow_missing
 
-SAMPLES: Final = "samples"
-_SAMPLE_NAMES: Final = (
-    "grace_hopper.jpg",
-    "jacksboro_fault_dem.npz",
-    "Minduka_Present_Blue_Pack.png",
-    "topobathy.npz",
-)
-_PICTURES: Final = {".png", ".jpg", ".jpeg", ".tif", ".tiff"}
-_ARRAYS: Final = {".npy", ".npz"}
 _LUMINANCE: Final = (0.299, 0.587, 0.114)
 
 
@@ -60,47 +48,6 @@ def read(where: str, k: int, n: int) -> np.ndarray:
     return resample(grey(found[k % len(found)]), n)
 
 
-def listing(where: str) -> list[Path]:
-    """List a directory's images and arrays in natural order.
-
-    Raises
-    ------
-    ModuleError
-        If it isn't a directory, or holds none.
-    """
-    if where == SAMPLES:
-        return _samples()
-    folder = Path(where).expanduser()
-    help = f"name a directory with .png, .jpg, .tif, .npy or .npz files, or {SAMPLES}"
-    try:
-        names = os.listdir(folder)
-    except OSError as failure:
-        message = f"source: {where} can't be read as a directory: {failure.strerror}"
-        raise ModuleError(message, help=help) from None
-    known = [name for name in names if os.path.splitext(name)[1].lower() in _PICTURES | _ARRAYS]
-    if not known:
-        raise ModuleError(
-            f"source: there are no images or arrays in {where} ({len(names)} other files)", help=help
-        )
-    return [folder / name for name in sorted(known, key=_natural)]
-
-
-def _natural(name: str) -> list[tuple[int, int | str]]:
-    """Sort key in which numbers count as numbers."""
-    parts = re.split(r"(\d+)", name.lower())
-    return [(1, int(part)) if part.isdecimal() else (0, part) for part in parts if part]
-
-
-def _samples() -> list[Path]:
-    spec = importlib.util.find_spec("matplotlib")  # Found, not imported: it takes half a second.
-    folder = Path(spec.origin).parent / "mpl-data" / "sample_data" if spec and spec.origin else Path()
-    found = [folder / name for name in _SAMPLE_NAMES if (folder / name).is_file()]
-    if not found:
-        message = "source: the sample images, which come with matplotlib, are not installed"
-        raise ModuleError(message, help="pip install 'pse[views]', or name a directory of images")
-    return found
-
-
 def grey(path: Path) -> np.ndarray:
     """Read one file as an array with two axes, float64 or complex128.
 
@@ -110,7 +57,7 @@ def grey(path: Path) -> np.ndarray:
         If it can't be read as an image or array.
     """
     try:
-        array = _picture(path) if path.suffix.lower() in _PICTURES else _array(path)
+        array = _picture(path) if path.suffix.lower() in PICTURES else _array(path)
     except (OSError, ValueError, EOFError, SyntaxError, KeyError) as failure:
         raise ModuleError(
             f"source: {path} can't be read: {failure}",
@@ -132,9 +79,7 @@ def _picture(path: Path) -> np.ndarray:
     try:
         from PIL import Image
     except ImportError:
-        raise ModuleError(
-            f"source: {path} needs the package pillow", help="pip install 'pse[views]'"
-        ) from None
+        raise pillow_missing(path) from None
     try:
         with Image.open(path) as image:
             return np.asarray(

@@ -1,4 +1,4 @@
-"""Whether a program can save and load its files, as far as their names say it: told before a run."""
+"""Whether a program can read and write its files, as far as their names say it: told before a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pse.errors import EvaluationError
 from pse.language.check import CallSite, For, If, Parallel, ResolvedProgram, Statement, While
 from pse.language.types import Binary, Expression, Value, evaluate
 from pse.modules import ModuleError
-from pse.modules.std import require_format
+from pse.modules.std import require_format, require_pillow
 
 
 def require_formats(program: ResolvedProgram, environment: Mapping[str, Value]) -> None:
@@ -20,14 +20,24 @@ def require_formats(program: ResolvedProgram, environment: Mapping[str, Value]) 
         With the place of the call and what to do.
     """
     for site in _calls(program.body, environment):
-        if site.module.language == "std" and site.module.name in ("save", "load"):
-            name = _name(site.inputs[0].value, environment)
-            try:
-                if name is not None:
-                    require_format(name, site.module.name)
-            except ModuleError as error:
-                error.message = f"{site.span}: {error.message}"
-                raise
+        try:
+            if site.module.language == "std":
+                _require_format(site, environment)
+        except ModuleError as error:
+            error.message = f"{site.span}: {error.message}"
+            raise
+
+
+def _require_format(site: CallSite, environment: Mapping[str, Value]) -> None:
+    verb = site.module.name
+    name = _name(site.inputs[0].value, environment) if verb in ("save", "load", "source") else None
+    if name is None:
+        return
+    if verb == "source":
+        k = _known(site.inputs[1].value, environment)
+        require_pillow(name, k if isinstance(k, int) else None)
+    else:
+        require_format(name, verb)
 
 
 def _calls(body: Sequence[Statement], environment: Mapping[str, Value]) -> Iterator[CallSite]:
@@ -43,16 +53,21 @@ def _calls(body: Sequence[Statement], environment: Mapping[str, Value]) -> Itera
 
 
 def _taken(statement: If, environment: Mapping[str, Value]) -> tuple[Statement, ...]:
+    holds = _known(statement.condition, environment)
+    return () if holds is None else statement.then if holds else statement.otherwise
+
+
+def _known(value: Expression, environment: Mapping[str, Value]) -> Value | None:
+    """Evaluate what is known before the run."""
     try:
-        return statement.then if evaluate(statement.condition, environment) else statement.otherwise
+        return evaluate(value, environment)
     except EvaluationError:
-        return ()
+        return None
 
 
 def _name(text: Expression, environment: Mapping[str, Value]) -> str | None:
     """Give a name or, where only that is known before the run, how it ends from a point on."""
-    try:
-        return str(evaluate(text, environment))
-    except EvaluationError:
-        end = _name(text.right, environment) if isinstance(text, Binary) else None
-        return f"…{end}" if end is not None and "." in end else None
+    if (known := _known(text, environment)) is not None:
+        return str(known)
+    end = _name(text.right, environment) if isinstance(text, Binary) else None
+    return f"…{end}" if end is not None and "." in end else None

@@ -583,6 +583,33 @@ def test_files_with_a_format_or_that_may_not_be_written_are_left_to_the_run(tmp_
     prepare(Request(str(path), {"to": "u.npy"}))
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ('source("mixed", 1, 4) -> image', True),
+        ('source("pictures", k, 4) -> image', True),
+        ('source("samples", 0, 4) -> image', True),
+        ('source("mixed", 2, 4) -> image', False),
+        ('source("mixed", k, 4) -> image', False),
+        ('source("made_by_a_module", k, 4) -> image', False),
+    ],
+)
+def test_pictures_without_the_package_that_reads_them_are_told_before_anything_starts(
+    tmp_path, monkeypatch, statement, told
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("mixed/a1.npy", "mixed/a2.png", "pictures/a1.tif", "pictures/a2.JPG"):
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        open(name, "w").close()
+    path = tmp_path / "files.coven"
+    path.write_text(FILES.replace("STATEMENT", f"var f64[4, 4] image {statement}"))
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(RunError) if told else contextlib.nullcontext() as caught:
+        prepare(Request(str(path), {}))
+    if caught is not None:
+        assert re.match(rf"{path}:7:\d+: source: .* needs the package pillow$", caught.value.message)
+
+
 def test_a_value_on_the_command_line_has_its_own_exit_code(tmp_path):
     path = tmp_path / "good.coven"
     path.write_text("coven 1\nparam i64 N = 4\nprogram p { print(N) }\n")
