@@ -9,7 +9,10 @@ import os
 import sys
 
 # What was started, before its arguments: a Ctrl-C in `pse` or `python -m pse` is no traceback from here on.
-if [os.path.basename(word) for word in sys.orig_argv[-len(sys.argv) :][:1]] == ["pse"]:
+# What shells start in the background of a script ignores it, and does so on.
+if [os.path.basename(word) for word in sys.orig_argv[-len(sys.argv) :][:1]] == ["pse"] and _signal.getsignal(
+    _signal.SIGINT
+) != _signal.SIG_IGN:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 from pse._unbuilt import install as _explain_unbuilt_extensions

@@ -17,12 +17,11 @@ import contextlib
 import importlib.util
 import io
 import os
-import signal
 from typing import TYPE_CHECKING, NoReturn
 
 from pse import _loading
 from pse._abi.environment import TOOLS_OBJECT, TOOLS_VARIABLE
-from pse._interrupt import stop_at_once
+from pse._interrupt import stop_on_interrupt
 from pse.runtime.faults import ending_the_job, name_aborts
 from pse.runtime.supervise import open_closed_streams, redirect_to_null
 
@@ -46,7 +45,7 @@ def main() -> None:
         named = sys.argv[1] if len(sys.argv) > 1 else ""
         if named.endswith(".coven") or named == SERIAL or (inside_mpi_job() and not _is_command(named)):
             sys.exit(_be_rank())
-    signal.signal(signal.SIGINT, stop_at_once)
+    stop_on_interrupt()
     from pse.cli import main as commands
 
     if inside_mpi_job():

@@ -1,14 +1,12 @@
 """The command ``pse`` from its first moment: a Ctrl-C while it loads ends it with one line."""
 
-import _signal  # type: ignore[import-not-found]  # As in `pse._interrupt`: `signal` would load other modules.
-
 from pse import _loading
-from pse._interrupt import stop_at_once
+from pse._interrupt import stop_on_interrupt
 
 
 def main() -> None:
     """Load the commands and run the one that is named."""
-    _signal.signal(_signal.SIGINT, stop_at_once)
+    stop_on_interrupt()
     _loading.begin()
     from pse.cli import main as commands
 

@@ -29,6 +29,10 @@ from pse_testing.sharing import SHARED
 
 sys.path.append(str(Path(__file__).parents[1] / "cext" / "abi"))  # The package `abigen`.
 
+# Tests send Ctrl-C to what they start, which ignores it where the tests run in the background of a script.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 RESIDENT = pytest.StashKey[int]()
 LOOKS = 20
 """How often a test looks who has mapped a new entry of /dev/shm."""

@@ -379,10 +379,16 @@ int pse_faults_install_stops(void (*interrupt)(int number))
 {
     struct sigaction stop = {.sa_sigaction = on_stop, .sa_flags = SA_SIGINFO},
                      late = {.sa_handler = leave_stopped};
+    static const int numbers[] = {SIGINT, SIGTERM};
     interrupt_owner = interrupt;
-    if (sigaction(SIGALRM, &late, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
-        sigaction(SIGTERM, &stop, NULL) != 0)
+    if (sigaction(SIGALRM, &late, NULL) != 0)
         return -errno;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) != 0 ||
+            (before.sa_handler != SIG_IGN && sigaction(numbers[i], &stop, NULL) != 0))
+            return -errno;
+    }
     return 0;
 }
 

@@ -145,7 +145,7 @@ class Child:
     def interrupt(self) -> None:
         """End the run, from another thread than the one that watches it; that one sees its end."""
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGINT)
+            self._process.terminate()
         killing = threading.Timer(STOP_PATIENCE, self._process.kill)  # The kernel ends the ranks with it.
         killing.daemon = True
         killing.start()
@@ -153,7 +153,7 @@ class Child:
     def _stop(self, selector: selectors.BaseSelector) -> None:
         """End the run.  It is read from meanwhile: who has much to say would wait for that, and not end."""
         self._shown = Quiet()
-        self._process.send_signal(signal.SIGINT)
+        self._process.terminate()
         try:
             ended = self._read(selector, STOP_PATIENCE)
         except BaseException:

@@ -1,5 +1,6 @@
 """Runs in the background: waited for, watched as a notebook's page does it, changed and stopped."""
 
+import signal
 import threading
 
 import pytest
@@ -65,6 +66,15 @@ def test_a_run_in_the_background_is_waited_for_and_then_has_its_result(rod):
         run.control()
 
 
+@pytest.fixture
+def ignored_ctrl_c():
+    """This process ignores Ctrl-C, and so does what it starts: as a script in the background of another."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ignored_ctrl_c")
 def test_a_run_in_the_background_is_held_changed_watched_and_stopped(rod):
     run = pse.start("rod.coven")
     with pytest.raises(NotebookError, match=r"rod\.coven has no tag v of numbers"):
@@ -84,7 +94,7 @@ def test_a_run_in_the_background_is_held_changed_watched_and_stopped(rod):
     run.stop()
     assert ended.wait(60)
     assert widget.said.startswith("rod.coven on 1 processor has failed: ")
-    with pytest.raises(RunFailed):
+    with pytest.raises(RunFailed, match="stopped by SIGTERM"):
         run.result()
 
 

@@ -483,9 +483,10 @@ class _SignalPipe:
 
 @contextlib.contextmanager
 def _signals_to(selector: selectors.BaseSelector) -> Iterator[None]:
-    """Have signals wake the selector instead of interrupting whatever runs."""
+    """Have signals wake the selector instead of interrupting whatever runs; what `nohup` ignores stays so."""
     pipe = _SignalPipe()
-    before = {number: signal.signal(number, _noted) for number in _SIGNALS}
+    heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _noted) for number in heeded}
     previous = signal.set_wakeup_fd(pipe.into, warn_on_full_buffer=False)
     selector.register(pipe.out, selectors.EVENT_READ, pipe)
     try:

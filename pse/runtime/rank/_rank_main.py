@@ -144,7 +144,8 @@ def _prepare_trace(trace: str, node: Node, job: Job, text: str) -> None:
 
 def _run_prepared(node: Node, prepared: Prepared) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
     # Hydra sends it when a rank has died: MPICH's handler would interrupt a module's system call, and that
     # module would be blamed.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)

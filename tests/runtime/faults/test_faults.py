@@ -581,6 +581,35 @@ def test_ctrl_c_while_pse_loads_its_first_modules_ends_it_at_once(command, name,
     assert job.err == ""
 
 
+# What a shell starts in the background of a script ignores Ctrl-C, and SIGHUP after `nohup`.
+IGNORING = ["sh", "-c", 'trap "" INT HUP; exec "$@"', "sh"]
+
+
+@pytest.mark.parametrize("name", ["pse._unbuilt", "pse._loading", "click", "pse.cli.check"])
+@pytest.mark.parametrize("command", [[beside_python("pse")], [sys.executable, "-m", "pse"]])
+def test_an_ignored_ctrl_c_stays_ignored_while_a_command_loads(command, name, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WHILE_IT_IS_FOUND.format(name=name))
+    job = Job([*IGNORING, *command, "check", "faulty.coven"], {"PYTHONPATH": str(tmp_path)})
+    assert job.wait() == 0
+    assert job.err == ""
+
+
+def test_ignored_signals_stay_ignored_while_a_program_runs(tmp_path):
+    job = Job([*IGNORING, *launched("-D", "python=16")], {"GO_ON": str(tmp_path / "go")})
+    job.wait_for_words("well on the way", "out")
+    job.hit(job.process.pid, signal.SIGINT)
+    job.hit(job.process.pid, signal.SIGHUP)
+    (tmp_path / "go").touch()
+    assert job.wait() == 0
+    assert "stopped by" not in job.err
+
+
+def test_an_only_rank_ignores_what_it_was_started_to_ignore():
+    job = Job([*IGNORING, sys.executable, "-m", "pse", "--serial", "faulty.coven", "-D", "python=17"])
+    assert job.wait() == 0
+    assert "stopped by" not in job.err
+
+
 # A second Ctrl-C comes as the word about the first one is written.
 WHILE_IT_IS_SAID = """import os, signal
 def twice(write):

@@ -57,8 +57,12 @@ def misbehave(how, k, round):  # noqa: C901
         time.sleep(600)
     if how == 6:
         np.linalg.inv(np.zeros((2, 2)))
-    if how == 8:
+    if how in (8, 16):
         print("well on the way")
+    while how == 16 and not os.path.exists(os.environ["GO_ON"]):
+        time.sleep(0.01)
+    if how == 17:
+        os.kill(os.getpid(), signal.SIGINT)
     if how == 9:
         raise Wordless
     if how == 10:
