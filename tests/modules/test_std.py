@@ -1,5 +1,6 @@
 """The functions of the standard library: files, images, printing."""
 
+import errno
 import os
 import resource
 import signal
@@ -110,20 +111,23 @@ def test_writers_of_one_file_keep_out_of_each_others_way(tmp_path, monkeypatch):
         ("a", "from the name a: it must end"),
         ("absent/a.npy", "absent/a.npy can't be saved: there is no folder absent"),
         ("full.npy", "full.npy can't be saved: No space left on device"),
+        ("read_only.npy", "read_only.npy can't be saved: Read-only file system"),
     ],
 )
 def test_files_that_cannot_be_saved(std, tmp_path, monkeypatch, file, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    if file == "full.npy":
+    refusals = {"full.npy": errno.ENOSPC, "read_only.npy": errno.EROFS}
+    if number := refusals.get(file):
 
-        def full(*arguments, **options):
-            raise OSError(28, "No space left on device")
+        def refused(*arguments, **options):
+            raise OSError(number, os.strerror(number))
 
-        monkeypatch.setattr(os, "pwrite", full)
+        monkeypatch.setattr(os, "pwrite", refused)
     with pytest.raises(ModuleError) as caught:
         call_python(std("save"), [file, np.zeros(2), ""])
     assert message in caught.value.message
+    assert caught.value.help
     assert os.listdir(tmp_path) == ["folder"]
 
 

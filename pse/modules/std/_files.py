@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pse.errors import DISK_FULL
+from pse.errors import DISK_FULL, system_help
 from pse.modules._errors import ModuleError
 from pse.modules.std._drafts import appearing, appearing_folder, draft_name
 from pse.modules.std._endings import ending_of
@@ -187,7 +187,9 @@ def explained(file: str, done: str) -> Iterator[None]:
         if done == "saved" and _is_disk_full(failure):
             reason = reason or "there is no space left for it"
             advice = "free some space there, or save to another disk"
-        elif reason is None and done == "loaded":
+        elif reason is not None:
+            advice = system_help(failure, file, writing=done == "saved")
+        elif done == "loaded":
             advice = "is it complete, and of the format that its ending says?"
         raise ModuleError(f"{file} can't be {done}: {reason or failure}", help=advice) from None
 
