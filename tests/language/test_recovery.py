@@ -94,10 +94,10 @@ def test_statements_in_a_row_are_no_deep_expression():
 
 @pytest.mark.parametrize("name", HUGE)
 def test_huge_and_deep_programs_are_answered(name, finder):
-    start = time.monotonic()
+    start = time.thread_time()
     found = check_program(HUGE[name], "p.coven", modules=finder).diagnostics
     assert 1 <= len(found) <= 51
-    assert time.monotonic() - start < 30
+    assert time.thread_time() - start < 30
 
 
 @pytest.mark.parametrize("levels", [90, 99])
