@@ -110,17 +110,25 @@ class OperationReader:
         operations = self._collectives
         mine = operations["rank"] == rank
         mine &= operations["begin"] == self._trace.run_times(rank, row["time"])
-        words = f"the collective operation {Collective(int(row['flags'])).name.lower()}"
-        absent = self._absent(operations[mine][0]) if mine.any() else None
+        words = f"the collective operation {_operation(row['flags'])}"
+        if not mine.any():
+            return Awaited(words, None, False)
+        absent, elsewhere = self._lacking(operations[mine][0])
+        if elsewhere:
+            words += f", but rank {absent} came to {elsewhere}"
         return Awaited(words, absent, absent is not None)
 
-    def _absent(self, mine: Any) -> int | None:
-        """A rank that did not come to a collective operation that another one began."""
+    def _lacking(self, mine: Any) -> tuple[int | None, str]:
+        """A rank that did not come to a collective operation that another one began, and to which it came."""
         together = self._collectives["communicator"] == mine["communicator"]
         together &= self._collectives["ordinal"] == mine["ordinal"]
-        came = set(self._collectives["rank"][together].tolist())
+        came = {int(one["rank"]): int(one["operation"]) for one in self._collectives[together]}
         members = self._communicators.members(int(mine["communicator"]))
-        return next((one for one in members if one not in came), None)
+        absent = next((one for one in members if one not in came), None)
+        others = (one for one, operation in came.items() if operation != mine["operation"])
+        if absent is None and (absent := next(others, None)) is not None:
+            return absent, _operation(came[absent])
+        return absent, ""
 
     def _receipt(self, rank: int, row: Any) -> Awaited:
         (_, other), tag = self._partner(rank, row), int(row["b"]) >> 32
@@ -181,3 +189,7 @@ def _open_requests(events: Array, awaits: Array) -> Array:
 
 def _spoken(rank: int | None) -> str:
     return "a rank that the trace doesn't name" if rank is None else f"rank {rank}"
+
+
+def _operation(number: int) -> str:
+    return Collective(int(number)).name.lower()

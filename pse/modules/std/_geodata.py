@@ -172,7 +172,8 @@ def _begin_netcdf(draft: str, array: ArrayFile) -> int:
 def _coordinates(made: Any, array: ArrayFile) -> list[str]:
     """Make the coordinates of rows and columns where another file has them; gives the axes' names."""
     if len(array.shape) < 2:
-        raise ModuleError(f"{array.file}: an array of one axis can't lie where {array.like} lies")
+        message = f"{array.file}: an array of one axis can't lie where {array.like} lies"
+        raise ModuleError(message, help="save rows and columns, or leave `like` out")
     found = georeference(array)
     if any(found.transform[at] for at in (1, 3)):
         help = "save it as .tif, which may be turned"

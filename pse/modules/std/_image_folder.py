@@ -39,6 +39,10 @@ def require_pillow(where: str, k: int | None) -> None:
     ------
     ModuleError
         With what to do.
+
+    Examples
+    --------
+    >>> require_pillow("made_by_a_module_of_the_program", 0)
     """
     try:
         found = listing(where)

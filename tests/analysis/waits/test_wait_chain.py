@@ -9,7 +9,7 @@ from pse.analysis import (
     wait_chain,
     wait_chain_text,
 )
-from pse.trace import NONE, Await, EventType, MemoryFlag, SendMode, WaitReason, pair
+from pse.trace import NONE, Await, Collective, EventType, MemoryFlag, SendMode, WaitReason, pair
 from tests.analysis.rows import LOADER, ROWS, call, ends, phase, receive, send, wait
 
 
@@ -316,6 +316,21 @@ def test_what_calls_that_never_ended_waited_for_is_told(written, inner, awaited,
         assert lines[-1] == "this closes a circle, a deadlock: rank 0 is named above"
     else:
         assert lines[-1] == "the trace doesn't show which rank should have ended this MPI_Recv"
+
+
+def test_ranks_that_came_to_different_collective_operations_wait_for_each_other(written):
+    def within(operation):
+        begin = {"time": 100, "type": EventType.MPI_COLLECTIVE_BEGIN, "a": NONE, "c": pair(1, 0)}
+        return begin | {"flags": operation}
+
+    operations = Collective.BARRIER, Collective.ALLREDUCE
+    opened = written(*(unended(rank, 3, within(one)) for rank, one in enumerate(operations)), known=False)
+    chain = wait_chain(opened, 0, 900)
+    assert [link.awaited for link in chain.links] == [
+        "the collective operation barrier, but rank 1 came to allreduce",
+        "the collective operation allreduce, but rank 0 came to barrier",
+    ]
+    assert chain.circle
 
 
 def test_a_receive_from_any_of_several_ranks_ends_the_chain(written):
