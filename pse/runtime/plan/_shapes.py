@@ -193,7 +193,7 @@ class Shapes:
         self, site: CallSite, parameter: Parameter, position: Position
     ) -> tuple[Expression, ...] | None:
         """Give the shape that a directive asks of a parameter, in this call; None if it takes any."""
-        if parameter.type.shape is None:
+        if not parameter.type.shape:  # `print` takes scalars and arrays of any shape.
             return None
         return tuple(self.valued(site, extent, position) for extent in parameter.type.shape)
 

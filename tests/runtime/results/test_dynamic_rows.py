@@ -137,6 +137,11 @@ def test_each_partition_has_its_own_number_of_rows_and_gather_joins_them(play, p
     assert told["pairs"] == sum(part[:, 0] @ place for part, place in zip(parts, places, strict=True))
 
 
+def test_rows_are_printed_however_many_there_are(play, capfd):
+    play("draw(13) -> x  large(x, 22.0) -> kept, which  print(which, kept)")
+    assert capfd.readouterr().out.split("\n")[0].startswith("[11 12] [[22. 23.]")
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_rows_travel_across_threads_loops_and_iterations_in_flight(play, place, tmp_path):
     body = """
