@@ -14,6 +14,7 @@ from pse.trace.query import mpi_communicators
 
 PROGRAMS = Path(__file__).parent / "programs"
 INT = 4
+INEXACT = 100  # ns, of the processor's counter
 
 pytestmark = pytest.mark.mpi
 
@@ -98,6 +99,23 @@ def test_all_that_a_call_tells_after_it_has_the_time_of_its_end(traced):
     is_last = events["type"][following] == EventType.REGION_LEAVE
     assert is_last.sum() == 8
     assert events["time"][told[is_last]].tolist() == events["time"][following[is_last]].tolist()
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_times_are_those_of_the_systems_clock(program, stacked_program, directory, ranks, tmp_path):
+    """Also where they come from the processor's counter, which is set by that clock again and again."""
+    clocks = program("clocks", (PROGRAMS / "clocks.c").read_text())
+    tools = f"module trace\n  argument directory {directory}\n"
+    assert stacked_program(ranks, tools, clocks, str(tmp_path / "times")).code == 0
+    trace = pse.trace.open(directory)
+    for rank in trace.ranks:
+        before, after = np.fromfile(f"{tmp_path}/times.{rank}", np.int64).reshape(-1, 2).T
+        events = trace.events(rank)
+        of_call = events["a"] == events["a"][np.flatnonzero(events["type"] == EventType.REGION_ENTER)[2]]
+        for kind in (EventType.REGION_ENTER, EventType.REGION_LEAVE):
+            times = events["time"][(events["type"] == kind) & of_call].astype(np.int64)
+            assert len(times) == len(before) > 100
+            assert (times > before - INEXACT).all() and (times < after + INEXACT).all()
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 
 #include "handle_table.h"
+#include "hot.h"
 #include "tool_memory.h"
 #include "writer.h"
 
-void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm)
+PSE_TRACE_HOT void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm)
 {
     if (!pse_trace_is_writing())
         return;
@@ -16,8 +17,8 @@ void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm)
                   pse_pair(on->number, 0));
 }
 
-void pse_trace_collective_ends(uint16_t operation, const struct trace_communicator *moving,
-                               uint64_t sent_bytes, uint64_t bytes)
+PSE_TRACE_HOT void pse_trace_collective_ends(uint16_t operation, const struct trace_communicator *moving,
+                                             uint64_t sent_bytes, uint64_t bytes)
 {
     pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COLLECTIVE_END, operation, sent_bytes, bytes,
                   pse_pair(moving->number, 0));

@@ -7,7 +7,7 @@
 #include "tool_memory.h"
 #include "writer.h"
 
-struct pse_handle_table pse_trace_communicators;
+PSE_TRACE_HOT_DATA struct pse_handle_table pse_trace_communicators;
 uint32_t pse_trace_job_rank;
 MPI_Group pse_trace_job_group = MPI_GROUP_NULL;
 

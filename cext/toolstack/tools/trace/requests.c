@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "hot.h"
 #include "tool_memory.h"
 
-static struct pse_handle_table requests, messages, channels;
-static uint32_t request_count;
+PSE_TRACE_HOT_DATA static struct pse_handle_table requests, messages, channels;
+PSE_TRACE_HOT_DATA static uint32_t request_count;
 
 struct probed_message {
     struct pse_handle_node node;
@@ -16,7 +17,7 @@ struct probed_message {
 
 /* Entries that are free for others: calloc and free would take longer than all else that is recorded of a
  * message. */
-static struct pse_handle_node *spare_requests, *spare_messages;
+PSE_TRACE_HOT_DATA static struct pse_handle_node *spare_requests, *spare_messages;
 
 static void *new_entry(struct pse_handle_node **spare, size_t size)
 {
@@ -35,7 +36,7 @@ static void end_entry(struct pse_handle_node **spare, struct pse_handle_node *en
     *spare = entry;
 }
 
-void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes)
+PSE_TRACE_HOT void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes)
 {
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     pse_trace_put(pse_trace_now, PSE_EVENT_MPI_SEND, mode, bytes,
@@ -52,8 +53,8 @@ void pse_trace_send_failed(MPI_Comm comm, int partner, int tag)
 }
 
 /* What a status says of a message: it was received, or a probe found it. */
-static void put_found(uint16_t type, uint16_t mode, uint64_t at, uint32_t first_partner,
-                      const MPI_Status *status)
+PSE_TRACE_HOT static void put_found(uint16_t type, uint16_t mode, uint64_t at, uint32_t first_partner,
+                                    const MPI_Status *status)
 {
     MPI_Count bytes = 0;
     if (status->MPI_SOURCE == MPI_PROC_NULL)
@@ -75,17 +76,17 @@ static void put_found_now(uint16_t type, MPI_Comm comm, const MPI_Status *status
     put_found(type, 0, pse_pair(on->number, 0), (uint32_t)on->first_partner, status);
 }
 
-void pse_trace_received(MPI_Comm comm, const MPI_Status *status)
+PSE_TRACE_HOT void pse_trace_received(MPI_Comm comm, const MPI_Status *status)
 {
     put_found_now(PSE_EVENT_MPI_RECEIVE, comm, status);
 }
 
-void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status)
+PSE_TRACE_HOT void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status)
 {
     put_found_now(PSE_EVENT_MPI_PROBE, comm, status);
 }
 
-void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag)
+PSE_TRACE_HOT void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag)
 {
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     pse_trace_put_provisional(pse_trace_now, PSE_EVENT_MPI_AWAIT, PSE_AWAIT_MESSAGE, 0,
@@ -95,7 +96,7 @@ void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag)
 
 /* Probed messages remember their communicator. */
 
-void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
+PSE_TRACE_HOT void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
 {
     if (handle == MPI_MESSAGE_NO_PROC)
         return;
@@ -104,7 +105,7 @@ void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
     pse_handle_add(&messages, PSE_HANDLE(handle), message);
 }
 
-MPI_Comm pse_trace_message_taken(MPI_Message handle)
+PSE_TRACE_HOT MPI_Comm pse_trace_message_taken(MPI_Message handle)
 {
     struct probed_message *message = pse_handle_take(&messages, PSE_HANDLE(handle));
     MPI_Comm comm = message ? message->comm : MPI_COMM_WORLD;
@@ -119,7 +120,7 @@ static struct trace_request *request_of(MPI_Request handle)
 
 /* Starts. */
 
-struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
+PSE_TRACE_HOT struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
 {
     struct trace_request *made = new_entry(&spare_requests, sizeof *made);
     made->kind = kind;
@@ -164,7 +165,7 @@ static void put_send(const struct trace_request *request, uint64_t time)
                   pse_pair(request->partner, request->tag), at(request));
 }
 
-void pse_trace_put_start(struct trace_request *request, uint64_t time)
+PSE_TRACE_HOT void pse_trace_put_start(struct trace_request *request, uint64_t time)
 {
     request->number = ++request_count;
     request->cancelled = false;
@@ -194,7 +195,7 @@ struct trace_request *pse_trace_send_made(struct trace_end send, MPI_Request han
     return made;
 }
 
-void pse_trace_send_starts(struct trace_end send, uint64_t time, MPI_Request handle)
+PSE_TRACE_HOT void pse_trace_send_starts(struct trace_end send, uint64_t time, MPI_Request handle)
 {
     struct trace_request *made = pse_trace_send_made(send, handle);
     made->persistent = false;
@@ -209,7 +210,7 @@ struct trace_request *pse_trace_receive_made(struct trace_end receive, MPI_Reque
     return made;
 }
 
-void pse_trace_receive_starts(struct trace_end receive, uint64_t time, MPI_Request handle)
+PSE_TRACE_HOT void pse_trace_receive_starts(struct trace_end receive, uint64_t time, MPI_Request handle)
 {
     struct trace_request *made = pse_trace_receive_made(receive, handle);
     made->persistent = false;
@@ -312,7 +313,7 @@ static uint32_t number_of(MPI_Request handle)
 }
 
 /* Requests that are started together have consecutive numbers: the ends of their range say enough. */
-void pse_trace_put_awaits_requests(uint16_t kind, int count, const MPI_Request handles[])
+PSE_TRACE_HOT void pse_trace_put_awaits_requests(uint16_t kind, int count, const MPI_Request handles[])
 {
     uint32_t least = UINT32_MAX, greatest = 0, awaited = 0;
     for (int i = 0; i < count; i++) {
@@ -356,7 +357,7 @@ static MPI_Status status_of_receive(const struct trace_request *request, const M
     return found;
 }
 
-static void put_completion(struct trace_request *request, const MPI_Status *status, int error)
+PSE_TRACE_HOT static void put_completion(struct trace_request *request, const MPI_Status *status, int error)
 {
     int undone = !pse_message_came(error);
     if (undone && request->kind & SENDS)
@@ -379,7 +380,7 @@ static void put_completion(struct trace_request *request, const MPI_Status *stat
         communicator_done(request);
 }
 
-void pse_trace_completed(MPI_Request handle, const MPI_Status *status, int error)
+PSE_TRACE_HOT void pse_trace_completed(MPI_Request handle, const MPI_Status *status, int error)
 {
     struct trace_request *request = handle == MPI_REQUEST_NULL ? NULL : request_of(handle);
     if (!request || (request->persistent && !request->number))

@@ -22,6 +22,7 @@
 #include "clocks.h"
 #include "collectives.h"
 #include "communicators.h"
+#include "event_clock.h"
 #include "python/python_frames.h"
 #include "python/python_functions.h"
 #include "rank_files.h"
@@ -189,7 +190,7 @@ static void trace_close(void)
         pse_trace_end_regions();
         pse_trace_note_callers();
     }
-    pse_trace_now = pse_clock(); /* The rank ends here: to find places takes time of its own. */
+    pse_trace_now = pse_trace_clock(); /* The rank ends here: to find places takes time of its own. */
     pse_trace_unlock();
     pse_trace_find_places();
     pse_trace_lock();
@@ -211,6 +212,7 @@ static void trace_finishes(void)
 TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
 {
     pse_tool_stack = given;
+    pse_trace_begin_clock();
     if (given_directory())
         return pse_trace_configure_regions() || pse_trace_configure_callers();
     return pse_tool_refuse(

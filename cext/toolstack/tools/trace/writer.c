@@ -7,19 +7,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "event_clock.h"
 #include "regions/threads.h"
 
-pse_recorder *pse_trace_recorder;
-bool pse_trace_threads;
-uintptr_t pse_trace_alone;
-bool pse_trace_alone_writes;
-uint32_t pse_trace_mutex;
-bool pse_trace_has_mutex;
-uintptr_t pse_trace_holder;
-uint64_t pse_trace_now;
+PSE_TRACE_HOT_DATA pse_recorder *pse_trace_recorder;
+PSE_TRACE_HOT_DATA bool pse_trace_threads;
+PSE_TRACE_HOT_DATA uintptr_t pse_trace_alone;
+PSE_TRACE_HOT_DATA bool pse_trace_alone_writes;
+PSE_TRACE_HOT_DATA uint32_t pse_trace_mutex;
+PSE_TRACE_HOT_DATA bool pse_trace_has_mutex;
+PSE_TRACE_HOT_DATA uintptr_t pse_trace_holder;
+PSE_TRACE_HOT_DATA uint64_t pse_trace_now;
 TOOL_THREAD_LOCAL char pse_trace_mark;
 
-static uintptr_t latest_holder; /* whose events the last ones are; 0: to be looked up */
+PSE_TRACE_HOT_DATA static uintptr_t latest_holder; /* whose events the last ones are; 0: to be looked up */
 static struct trace_thread *other_writer;
 
 /* Of linux/membarrier.h, which old systems lack. */
@@ -96,7 +97,7 @@ PSE_TRACE_HOT bool pse_trace_begin_records(void)
     if (!pse_trace_recorder)
         return false;
     pse_trace_lock();
-    pse_trace_now = pse_clock();
+    pse_trace_now = pse_trace_clock();
     return __builtin_expect(pse_trace_recorder != NULL, 1) || finds_recording_ended();
 }
 
@@ -114,7 +115,7 @@ __attribute__((cold, noinline)) static void turn_to_thread(uint64_t time)
 
 static inline uint64_t in_order(uint64_t time)
 {
-    static uint64_t latest;
+    PSE_TRACE_HOT_DATA static uint64_t latest;
     if (pse_trace_threads)
         latest = time = time < latest ? latest : time;
     return time;

@@ -5,14 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hot.h"
 #include "recorder.h"
 #include "tool.h"
 
 struct trace_thread;
-
-/* What each call of MPI or of a function needs stands together, and begins with a line of the cache: after a
- * program has computed, code comes from memory. */
-#define PSE_TRACE_HOT __attribute__((hot, aligned(64)))
 
 #pragma GCC visibility push(hidden)
 

@@ -25,7 +25,7 @@ typedef void *evaluation(void *state, void *frame, int throwing);
 
 static evaluation *(*get_evaluation)(void *interpreter);
 static void (*set_evaluation)(void *interpreter, evaluation *);
-static evaluation *before;
+PSE_TRACE_HOT_DATA static evaluation *before;
 static TOOL_THREAD_LOCAL unsigned nested;
 
 /* Codes that are not recorded and will not be, some of them: most calls are of libraries, and while a program

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "event_clock.h"
 #include "python/python_regions.h"
 #include "python_api.h"
 #include "regions/region_stacks.h"
@@ -29,7 +30,7 @@ static void close_ended(const struct pse_python_api *python, struct trace_thread
     if (left == thread->initial)
         return;
     pse_trace_lock();
-    pse_trace_close_above(thread, left, pse_clock());
+    pse_trace_close_above(thread, left, pse_trace_clock());
     pse_trace_unlock();
 }
 

@@ -7,14 +7,15 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "event_clock.h"
 #include "tool.h"
 #include "writer.h"
 
 /* ns: of a call without its clocks, in compiled code and in Python; and what is free. */
 enum { COMPILED_NS = 70, PYTHON_NS = 160, FREE_NS = 5000000 };
 
-uint64_t pse_trace_spent;
-uint32_t pse_trace_call_cost[2];
+PSE_TRACE_HOT_DATA uint64_t pse_trace_spent;
+PSE_TRACE_HOT_DATA uint32_t pse_trace_call_cost[2];
 
 static double share = 0.02; /* of the run's time */
 static uint64_t begin;
@@ -106,7 +107,7 @@ void pse_trace_note_budget(void)
         if (!is_switched_off(region))
             continue;
         describe(region, text, sizeof text);
-        pse_recorder_text_at(pse_trace_recorder, pse_clock(), PSE_TEXT_NOTE, region->number, text);
+        pse_recorder_text_at(pse_trace_recorder, pse_trace_clock(), PSE_TEXT_NOTE, region->number, text);
         if (pse_trace_job_rank == 0 && others++ < 3)
             pse_tool_warn("%s", text);
     }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hot.h"
 #include "regions/region_table.h"
 
 #pragma GCC visibility push(hidden)
@@ -34,7 +35,7 @@ extern uint32_t pse_trace_call_cost[2]; /* ns of a call: of compiled code, of Py
 static inline void pse_trace_count_call(struct trace_region *region, uint64_t now)
 {
     enum { CALLS_OF_A_CHECK = 256 };
-    static unsigned since;
+    PSE_TRACE_HOT_DATA static unsigned since;
     region->calls++;
     pse_trace_spent += pse_trace_call_cost[region->is_python];
     if (++since % CALLS_OF_A_CHECK == 0)

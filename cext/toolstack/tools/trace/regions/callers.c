@@ -6,6 +6,7 @@
 #include <unwind.h>
 
 #include "call_site.h"
+#include "event_clock.h"
 #include "python_api.h"
 #include "regions/budget.h"
 #include "regions/compiled_regions.h"
@@ -29,7 +30,7 @@ struct known_stack {
     const void *addresses[DEEPEST + 1]; /* what the slots hold */
 };
 
-bool pse_trace_finds_callers;
+PSE_TRACE_HOT_DATA bool pse_trace_finds_callers;
 
 static unsigned most = DEEPEST;
 static bool is_instrumented, is_too_dear;
@@ -67,7 +68,7 @@ void pse_trace_note_callers(void)
         "from some time on functions that call MPI are not shown: to find all of them on "
         "the stack would take too much of the run's time";
     if (is_too_dear)
-        pse_recorder_text_at(pse_trace_recorder, pse_clock(), PSE_TEXT_NOTE, NOTE_NUMBER, text);
+        pse_recorder_text_at(pse_trace_recorder, pse_trace_clock(), PSE_TEXT_NOTE, NOTE_NUMBER, text);
 }
 
 /* Numbers: a caller and the number of those around it. */
@@ -169,7 +170,7 @@ static uint32_t number_functions(const struct walk *walk, uint64_t time)
         regions[i] = walk->starts[i] ? pse_trace_define_function(walk->starts[i]) : NULL;
     const unsigned own = count_own(regions, walk->functions);
     pse_trace_lock();
-    time = time ? time : pse_clock();
+    time = time ? time : pse_trace_clock();
     for (unsigned i = own; pse_trace_recorder && i-- > 0;)
         if (regions[i] && regions[i]->is_recorded)
             number = number_of(regions[i], number, time);

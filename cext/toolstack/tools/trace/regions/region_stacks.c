@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event_clock.h"
 #include "regions/budget.h"
 #include "regions/region_filter.h"
 #include "regions/threads.h"
@@ -130,7 +131,8 @@ void pse_trace_ended_without_begin(const char *name, const char *file, int line)
     if (!pse_trace_begin_records())
         return;
     if (!first_without_begin[0] && line)
-        snprintf(first_without_begin, sizeof first_without_begin, ": first that of %s in %s:%d", name, file, line);
+        snprintf(first_without_begin, sizeof first_without_begin, ": first that of %s in %s:%d", name, file,
+                 line);
     else if (!first_without_begin[0])
         snprintf(first_without_begin, sizeof first_without_begin, ": first that of %s", name);
     without_begin++;
@@ -188,7 +190,7 @@ void pse_trace_begin_regions(uint64_t time)
 void pse_trace_close_thread(struct trace_thread *thread)
 {
     pse_trace_lock();
-    pse_trace_close_above(thread, 0, pse_clock());
+    pse_trace_close_above(thread, 0, pse_trace_clock());
     pse_trace_unlock();
 }
 
@@ -199,13 +201,14 @@ static void note(uint64_t count, const char *rest)
     if (!count)
         return;
     snprintf(text, sizeof text, "%" PRIu64 " %s", count, rest);
-    pse_recorder_text_at(pse_trace_recorder, pse_clock(), PSE_TEXT_NOTE, number++, text);
+    pse_recorder_text_at(pse_trace_recorder, pse_trace_clock(), PSE_TEXT_NOTE, number++, text);
 }
 
 static void note_ends_without_begin(void)
 {
     char rest[sizeof first_without_begin + 64];
-    snprintf(rest, sizeof rest, "%s%s", "ends of regions that were not entered are left out", first_without_begin);
+    snprintf(rest, sizeof rest, "%s%s", "ends of regions that were not entered are left out",
+             first_without_begin);
     note(without_begin, rest);
 }
 
@@ -213,7 +216,7 @@ void pse_trace_end_regions(void)
 {
     for (struct trace_thread *thread = pse_trace_all_threads; thread; thread = thread->next) {
         pse_trace_write_for(thread);
-        pse_trace_close_above(thread, 0, pse_clock());
+        pse_trace_close_above(thread, 0, pse_trace_clock());
     }
     pse_trace_write_for(NULL);
     pse_trace_note_budget();

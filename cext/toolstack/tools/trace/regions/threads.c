@@ -4,12 +4,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "hot.h"
+
 struct trace_thread *pse_trace_all_threads;
 void (*pse_trace_thread_ends)(struct trace_thread *thread);
 
 TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread;
-struct trace_thread *pse_trace_initial_thread;
-bool pse_trace_is_alone;
+PSE_TRACE_HOT_DATA struct trace_thread *pse_trace_initial_thread;
+PSE_TRACE_HOT_DATA bool pse_trace_is_alone;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t ending;
 

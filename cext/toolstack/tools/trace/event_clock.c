@@ -1,0 +1,93 @@
+/* The processor's counter beside the system's clock. */
+#include "event_clock.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "hot.h"
+
+PSE_TRACE_HOT_DATA struct pse_trace_clock_state pse_trace_clock_state;
+
+enum {
+    SPAN = 1000000,       /* ns until both are read again */
+    RATE_SPAN = 50000000, /* ns from which a rate is found: each reading is 20 ns off at most */
+    READINGS = 2,
+};
+
+struct clock_reading {
+    uint64_t ticks, time;
+};
+
+static bool is_trusted;
+static struct clock_reading base; /* from which the next rate is found */
+
+/* Linux takes the counter for its own clock only where it has a constant rate, is the same on all processors
+ * and is watched. */
+static bool is_clock_of_system(void)
+{
+    char name[16] = "";
+    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    if (!file)
+        return false;
+    const bool is_read = fgets(name, sizeof name, file);
+    fclose(file);
+    return is_read && strcmp(name, "tsc\n") == 0;
+}
+
+/* The closer of some readings, since an interrupt may come between the two. */
+static struct clock_reading read_both(void)
+{
+    struct clock_reading best = {0, 0};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < READINGS; i++) {
+        const uint64_t before = pse_trace_ticks(), time = pse_clock(), took = pse_trace_ticks() - before;
+        if (took < least) {
+            least = took;
+            best = (struct clock_reading){before + took / 2, time};
+        }
+    }
+    return best;
+}
+
+void pse_trace_begin_clock(void)
+{
+    is_trusted = is_clock_of_system();
+    base = read_both();
+}
+
+/* Of a clock of 0.1 to 10 GHz, and like the rate before: else the counter was set anew, as of a virtual
+ * machine that moves. */
+static bool is_plausible(double rate, double before)
+{
+    const bool is_like_before = before == 0 || (rate > 0.99 * before && rate < 1.01 * before);
+    return rate > 0.1 && rate < 10 && is_like_before;
+}
+
+static void find_rate(const struct clock_reading *now)
+{
+    struct pse_trace_clock_state *state = &pse_trace_clock_state;
+    const double unit = 0x1p32;
+    const double rate = (double)(now->time - base.time) / (double)(now->ticks - base.ticks);
+    is_trusted = is_plausible(rate, (double)state->rate / unit);
+    state->rate = (uint64_t)(rate * unit);
+    state->span = is_trusted ? (uint64_t)(SPAN / rate) : 0;
+    base = *now;
+}
+
+uint64_t pse_trace_read_clocks(void)
+{
+    struct pse_trace_clock_state *state = &pse_trace_clock_state;
+    const uint64_t latest = state->time + (state->span * state->rate >> 32);
+    struct clock_reading now = {0, pse_clock()};
+    const bool finds_rate = now.time - base.time >= RATE_SPAN;
+    if (is_trusted && (finds_rate || state->rate)) {
+        now = read_both();
+        if (finds_rate)
+            find_rate(&now);
+    }
+    state->ticks = now.ticks;
+    state->time = now.time > latest ? now.time : latest;
+    return state->time;
+}
