@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "replace"]
 
 Field = dataclasses.Field[Any]
 _QUICK: tuple[dict[str, bool], ...] = ({}, {"frozen": True})
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:
@@ -54,6 +54,44 @@ else:
             return dataclasses.dataclass(cls, **options)
         make = _freeze if options else _make
         return make if cls is None else make(cls)
+
+    def replace(record: Any, /, **changes: object) -> Any:
+        """Copy an object of a data class with other values in some fields, sooner than `dataclasses` does.
+
+        Parameters
+        ----------
+        record : object
+            An object whose fields are all given to `__init__`, and whose class has no `__post_init__`.
+        **changes : object
+            The other values, by field.
+
+        Returns
+        -------
+        object
+            The copy.
+
+        Raises
+        ------
+        TypeError
+            The class has no such field.
+
+        Examples
+        --------
+        >>> @dataclass(frozen=True)
+        ... class Point:
+        ...     "A place."
+        ...     x: int
+        ...     y: int = 0
+        >>> replace(Point(1), y=2)
+        Point(x=1, y=2)
+        """
+        cls = record.__class__
+        fields = cls.__dataclass_fields__
+        if not changes.keys() <= fields.keys():
+            raise TypeError(f"{cls.__name__} has no field {min(changes.keys() - fields.keys())}")
+        made = object.__new__(cls)
+        vars(made).update(vars(record), **changes)
+        return made
 
 
 def _make(cls: type) -> type:

@@ -6,8 +6,10 @@ that it has agreed on with the server (of UTF-16, mostly).
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 from pygls.workspace import PositionCodec, ServerTextPosition
@@ -15,6 +17,7 @@ from pygls.workspace import PositionCodec, ServerTextPosition
 from pse.errors import ModuleNotFound
 from pse.language import Diagnostic, Inspection, ModuleFile, ModuleFinder, Span, inspect_program
 from pse.language.check import ModuleReference, Tag
+from pse.language.syntax import Scanned
 from pse.lsp._symbols import Symbol, Symbols
 from pse.modules import Finder, examine_source, resolve_import
 from pse.program import Placement, place_threads
@@ -110,14 +113,24 @@ class Analysis(Lines):
         super().__init__(text, codec)
         self.path = path
         known = before.inspection if before is not None else None
-        self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
-        self.symbols = Symbols(self.inspection.tree, self.inspection.records)
+        with _collector_paused():
+            self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
         own = [tag for tag in self.inspection.tags if tag.span.path == path]
         self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(own)}
 
     def remade(self, text: str, finder: ModuleFinder) -> Analysis:
         """Analyse another text of the same program."""
         return Analysis(text, self.path, self._codec, finder, self)
+
+    @functools.cached_property
+    def symbols(self) -> Symbols:
+        """What every name in it means."""
+        return Symbols(self.inspection.tree, self.inspection.records)
+
+    @functools.cached_property
+    def scanned(self) -> Scanned:
+        """Its tokens."""
+        return self.inspection.parsed.tokens(self.text, self.path)
 
     def tag(self, symbol: Symbol) -> Tag | None:
         """Give the tag of a symbol, which has its type; None if the checker did not get that far."""
@@ -135,6 +148,18 @@ class Analysis(Lines):
     def symbol_at(self, position: types.Position) -> tuple[Span, Symbol] | None:
         """Give the name at a position of the editor, and where it is written."""
         return self.symbols.at(*self.place(position))
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Make many objects that live on, without a search among them for what can be freed."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class OpenFiles(Finder):

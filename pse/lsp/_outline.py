@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from pse.language import Span
-from pse.language.syntax import ast as sx, scan
+from pse.language.syntax import ast as sx
 from pse.language.types import render_distribution
 from pse.lsp._analysis import Analysis
 from pse.program import number_statements
@@ -31,6 +31,7 @@ TOKEN_TYPES = (
     "class",
     "property",
 )
+_NUMBERS = {kind: number for number, kind in enumerate(TOKEN_TYPES)}
 TOKEN_MODIFIERS = ("declaration", "modification", "defaultLibrary")
 _COLOURS = {
     "tag": "variable",
@@ -114,7 +115,7 @@ def _symbol(
 
 def folding(analysis: Analysis) -> list[types.FoldingRange]:
     """Give what folds: blocks of several lines, and runs of comment lines."""
-    scanned = scan(analysis.text, analysis.path)
+    scanned = analysis.scanned
     opened: list[int] = []
     found: list[types.FoldingRange] = []
     for token in scanned.tokens:
@@ -144,15 +145,21 @@ def semantic_tokens(analysis: Analysis) -> types.SemanticTokens:
     data: list[int] = []
     line = character = 0
     for _, (span, kind, modifiers) in sorted(coloured.items()):
-        place = analysis.range(span)
-        start = place.start
-        length = place.end.character - start.character
-        if place.end.line != start.line or length <= 0:
+        at, start, end = _columns(analysis, span)
+        if span.end_line != span.line or end <= start:
             continue
-        data += [start.line - line, start.character - (character if start.line == line else 0), length]
-        data += [TOKEN_TYPES.index(kind), modifiers]
-        line, character = start.line, start.character
+        data += [at - line, start - (character if at == line else 0), end - start]
+        data += [_NUMBERS[kind], modifiers]
+        line, character = at, start
     return types.SemanticTokens(data)
+
+
+def _columns(analysis: Analysis, span: Span) -> tuple[int, int, int]:
+    """Give the line of a word in the editor, and where it begins and ends in it."""
+    if analysis.lines[span.line - 1].isascii():
+        return span.line - 1, span.column - 1, span.end_column - 1
+    place = analysis.range(span)
+    return place.start.line, place.start.character, place.end.character
 
 
 def _names(analysis: Analysis) -> Iterator[tuple[Span, str, int]]:
@@ -163,7 +170,7 @@ def _names(analysis: Analysis) -> Iterator[tuple[Span, str, int]]:
 
 
 def _words(analysis: Analysis) -> Iterator[tuple[Span, str, int]]:
-    scanned = scan(analysis.text, analysis.path)
+    scanned = analysis.scanned
     for token in (*scanned.tokens, *scanned.comments):
         kind = _word_kind(token.type, str(token))
         if kind is not None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from pse.language import Span
 from pse.language.check import PROCS
 from pse.language.syntax import ast as sx
 from pse.language.types import Apply, Binary, Name, Unary
+from pse.records import replace
 
 _APART = ("thread", "program", "field")
 """Kinds of symbols that no expression can mean."""

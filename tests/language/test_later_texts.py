@@ -58,6 +58,7 @@ def places(tokens):
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(TEXTS), st.lists(EDIT, min_size=1, max_size=5))
 @example(LARGE, [(0.0, 0, "\n"), (0.5, 0, "{"), (0.5, 1, ""), (0.9, 5, "(")])
+@example("coven 1\nprogram p {\n  if a {\n    print(1)\n  }\n}\n", [(0.865, 0, "\n")])
 @example("coven 1\n;\n;\nprogram p {\n;\n  print(1)\n  print(1)\n;\n}\n", [(0.5, 0, ";\n")])
 def test_an_edited_text_is_parsed_as_if_it_were_new(text, edits):
     known, scanned = parse_program(text, "p.coven"), scan(text, "p.coven")
@@ -88,3 +89,12 @@ def test_an_edited_program_is_checked_as_if_it_were_new(written, finder):
     alone = inspect_program(text, "p.coven", modules=finder)
     assert repr(found) == repr(alone)
     assert found.diagnostics
+
+
+def test_only_what_an_edit_changes_is_checked_again(finder):
+    text = LARGE.replace("var f64[8] a\n", "var f64[8] a\n  zero() -> a\n")
+    first = inspect_program(text, "p.coven", modules=finder)
+    renamed = text.replace("-> b150\n", "-> other\n")
+    second = inspect_program(renamed, "p.coven", modules=finder, before=first)
+    pairs = zip(first.program.body, second.program.body, strict=True)
+    assert [number for number, (old, new) in enumerate(pairs) if old is not new] == [151]

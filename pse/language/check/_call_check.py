@@ -298,9 +298,7 @@ class CallCheck(CallContext):
         assert entity.type is not None, "checked by the caller"
         used = {name for extent in entity.type.shape or () for name in names_in(extent)}
         counters = {name for name in used if (tag := self.context.tags.get(name)) and tag.loop_counter}
-        known = (tag for block in self.context.frame.blocks for tag in block.values())
-        visible = {tag.unique for tag in known if isinstance(tag, TagEntity)}
-        if self.context.segments or counters <= visible:
+        if self.context.segments or counters <= self.context.frame.counters():
             return True
         message = f"the shape of `{entity.display}` depends on the counter of a loop that has ended"
         help = "use it inside that loop, or give it a shape that is the same in all rounds"

@@ -7,7 +7,6 @@ place of its call.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck, named_tag
 from pse.language.check._context import ROOT, Context
@@ -42,6 +41,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_a
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Apply, Expression, Name, walk
 from pse.language.types._types import Direction, Element, Type
+from pse.records import replace
 from pse.text import did_you_mean
 
 PIECEWISE = ("copy", "zero", "fill", "random", "random_normal", "save", "load", "axpy", *ALONG_AXES, *WHOLE)

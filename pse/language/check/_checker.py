@@ -6,6 +6,7 @@ Modules come through the finder that is handed in; none is ever executed.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeGuard
@@ -32,6 +33,7 @@ from pse.language.check._ir import (
     Tag,
     While,
 )
+from pse.language.check._kept_statements import KeptStatements
 from pse.language.check._scope import (
     PROCS,
     AliasEntity,
@@ -144,6 +146,7 @@ class Inspection:
     tags: tuple[Tag, ...] = ()
     modules: Mapping[str, ModuleReference] = field(default_factory=dict)
     records: Mapping[str, Element] = field(default_factory=dict)
+    _kept: KeptStatements | None = field(default=None, repr=False, compare=False)
 
     @property
     def tree(self) -> sx.Program | None:
@@ -187,12 +190,15 @@ def inspect_program(
         return Inspection(parsed, None, in_order(mistakes))
     names = Globals(path, text)
     context = Context(Frame(names), list(mistakes))
-    checked = _check(context, tree, modules)
+    kept = KeptStatements(before._kept if before is not None else None)
+    checked = _check(context, tree, modules, kept)
+    context.kept = None
+    kept.end()
     # What follows from a statement that could not be read is not the user's mistake.
     diagnostics = in_order(mistakes) if has_errors(mistakes) else checked.diagnostics
     tags = (*context.tags.values(), *context.uncalled.values())
     records = {name: record for name, record in names.records().items() if record is not None}
-    return Inspection(parsed, checked.program, diagnostics, tags, _callable(names), records)
+    return Inspection(parsed, checked.program, diagnostics, tags, _callable(names), records, kept)
 
 
 def _callable(names: Globals) -> dict[str, ModuleReference]:
@@ -207,10 +213,15 @@ def _callable(names: Globals) -> dict[str, ModuleReference]:
     return {name: reference for name, reference in found.items() if reference is not None}
 
 
-def _check(context: Context, tree: sx.Program, modules: ModuleFinder) -> CheckResult:
+def _check(
+    context: Context, tree: sx.Program, modules: ModuleFinder, kept: KeptStatements | None = None
+) -> CheckResult:
     """Check a program's tree; the context knows afterwards what its names stand for."""
     text = context.text
     declarations = declare(context, tree, modules)
+    if kept is not None:
+        kept.begin(context)
+        context.kept = functools.partial(kept.check, context)
     body = _bodies(context, declarations, tree)
     if not has_errors(context.diagnostics):
         unused = _unused(context, declarations, body) if body is not None else []
@@ -357,8 +368,9 @@ def _written(body: tuple[Statement, ...]) -> set[str]:
 
 def _modules(body: tuple[Statement, ...]) -> tuple[ModuleReference, ...]:
     """Give every module that is called, once, in order of first use."""
-    sites = (statement for statement in _simple(body) if isinstance(statement, CallSite))
-    return tuple(dict.fromkeys(site.module for site in sites))
+    called = [statement.module for statement in _simple(body) if isinstance(statement, CallSite)]
+    once = {id(module): module for module in called}  # Quicker than to compare signatures.
+    return tuple(dict.fromkeys(once.values()))
 
 
 def _simple(body: tuple[Statement, ...]) -> Iterator[Statement]:

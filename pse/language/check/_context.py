@@ -7,11 +7,11 @@ There is one `Context` for each check: names, tags, the place reached, and what 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 
-from pse.language.check._ir import ModuleReference, Tag
-from pse.language.check._scope import PROCS, BundledTags, Entity, Frame, Globals, TagEntity, kind_of
+from pse.language.check._ir import ModuleReference, Statement, Tag
+from pse.language.check._scope import PROCS, BundledTags, Entity, Frame, Globals, Reads, TagEntity, kind_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -37,7 +37,7 @@ from pse.language.types._types import (
     render_signature,
     render_type,
 )
-from pse.records import dataclass
+from pse.records import dataclass, replace
 from pse.text import count_text, did_you_mean
 
 REPLICATED = Distribution(Pattern.REPLICATED)
@@ -93,7 +93,9 @@ class Context:
     that differs from partition to partition, None where all do the same; `segments` the
     segments that are being inlined, `called` the places of their calls, `depth` how many
     blocks are open in all of them; `root_thread` is the label, with a space, of the last labelled call
-    outside PARALLEL: what suggestions are written with.
+    outside PARALLEL: what suggestions are written with; `references` has one object for all calls of a
+    standard module with the same types; `kept` checks a statement that holds no others, by
+    what is known of an earlier text.
     """
 
     frame: Frame
@@ -114,6 +116,8 @@ class Context:
     threads: dict[str, set[Span]] = field(default_factory=dict)
     declared_threads: dict[str, Span] = field(default_factory=dict)
     calls_without_label: bool = False
+    references: dict[ModuleReference, ModuleReference] = field(default_factory=dict)
+    kept: Callable[[sx.Statement, Callable[[], list[Statement]]], list[Statement]] | None = None
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Take a diagnostic."""
@@ -133,6 +137,11 @@ class Context:
     def text(self) -> str:
         """Its text."""
         return self.globals.text
+
+    @property
+    def reads(self) -> Reads | None:
+        """What takes note of what is read; None where nobody does."""
+        return self.globals.files.reads
 
     @property
     def spread(self) -> Distribution:
@@ -198,6 +207,8 @@ class Context:
     def declare(self, entity: TagEntity, *, in_frame: bool = False) -> TagEntity:
         """Make a new tag visible and record it in the program."""
         self.frame.declare(entity, in_frame=in_frame)
+        if self.reads is not None:
+            self.reads.declared.append(entity)
         if entity.type is not None:
             counter = entity.kind == "counter"
             self.tags[entity.unique] = Tag(entity.unique, entity.type, entity.span, entity.display, counter)
@@ -233,6 +244,8 @@ class Context:
     def locate(self, entity: TagEntity, distribution: Distribution) -> Type:
         """Say where a tag lies whose type is stated without a distribution; gives its type."""
         assert entity.type is not None, "it is stated"
+        if self.reads is not None:
+            self.reads.located.append((entity, distribution))
         entity.type = replace(entity.type, distribution=distribution)
         self.tags[entity.unique] = replace(self.tags[entity.unique], type=entity.type)
         return entity.type
@@ -254,6 +267,8 @@ class Context:
 
     def lookup(self, name: str) -> Extent:
         """Give the extent that a resolved name stands for; partitions count as their number."""
+        if self.reads is not None:
+            self.reads.value(name)
         if name in self.constants:
             return extents.extent_of(self.constants[name], self.lookup)
         entity = self.globals.files.sets.get(name)
@@ -293,6 +308,8 @@ class Context:
             tag = self.tags.get(name.id)
             unknown |= tag is not None and not tag.loop_counter and name.id not in self.constants
             unknown |= name.id in self.globals.files.live
+            if self.reads is not None:
+                self.reads.value(name.id)
             return self.constants.get(name.id, name)
 
         result = substitute(expression, replaced)

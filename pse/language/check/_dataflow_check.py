@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
+from typing import NamedTuple
 
 from pse.language.check._ir import (
     Assign,
@@ -44,8 +45,7 @@ Writer = tuple[str, bool, Span]
 """Thread label, whether inside PARALLEL, and place of an output."""
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(NamedTuple):
     """What is known of one tag at a point of the program.
 
     `written` on every path, `perhaps` on some path.  `writers` wrote it and nobody has read it
@@ -161,8 +161,7 @@ class _Flow:
                 break
             loop.first_reads.setdefault(tag, span)
         # Reported once: afterwards the tag counts as written.
-        written = replace(state, written=True, perhaps=True, writers=(), ambiguous=None, touched=self._tick())
-        self._set(tag, written)
+        self._set(tag, _State(True, True, touched=self._tick(), wrote=state.wrote))
 
     def write(self, tag: str, span: Span, writer: Writer | None) -> None:
         """A tag gets a new value; `writer` is given where the order of threads matters."""
@@ -280,7 +279,7 @@ class _Flow:
             self._next_round(loop, after)
         for tag, state in after.items():
             unclear = inflight and tag in loop.writes and tag not in loop.first_reads
-            left = replace(state, ambiguous=span) if unclear else state
+            left = state._replace(ambiguous=span) if unclear else state
             self._set(tag, left if runs else _join(left, self._state(tag)))
 
     # Reports.

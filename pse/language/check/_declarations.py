@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import PurePath
 from typing import NamedTuple, TypeGuard
 
@@ -39,6 +38,7 @@ from pse.language.types._expressions import Expression, Value, names_in, render_
 from pse.language.types._options import OPTIONS
 from pse.language.types._records import record_of
 from pse.language.types._types import Element, Signature
+from pse.records import replace
 from pse.text import did_you_mean, nearest_word
 
 PROGRAM = ".coven"

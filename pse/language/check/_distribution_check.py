@@ -167,13 +167,14 @@ def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) ->
         What is known of parameters, ``procs`` and partitions: nothing, or all of it.
     """
     partitions = {partition.name: partition for partition in program.partitions}
-    found = [wrong for tag in program.tags.values() for wrong in _wrong_with(tag, partitions, environment)]
+    distributed = [tag for tag in program.tags.values() if tag.type.distribution.distributed]
+    found = [wrong for tag in distributed for wrong in _wrong_with(tag, partitions, environment)]
     for site in call_sites(program.body):
         combined = [o for o in site.outputs if o.reduction or _is_scan(site)]
         found += [wrong for o in combined for wrong in _uneven(o, program.tags, partitions, environment)]
     found += _loop_limits(program.body, environment)
     if not environment:
-        found += [wrong for tag in program.tags.values() for wrong in _changing(tag, program.tags)]
+        found += [wrong for tag in distributed for wrong in _changing(tag, program.tags)]
         grids = (_wrong_grid(partition) for partition in program.partitions)
         found += [wrong for wrong in grids if wrong is not None]
     return found
@@ -221,7 +222,7 @@ def _changing(tag: Tag, tags: Mapping[str, Tag]) -> Iterator[Diagnostic]:
     trees = [*(tag.type.shape or ()), *distribution.halo, distribution.block]
     names = sorted({name for tree in trees if tree is not None for name in names_in(tree)})
     counter = next((tags[name].display for name in names if name in tags), None)
-    if distribution.distributed and counter is not None:
+    if counter is not None:
         message = f"`{tag.display}` is distributed, but its shape depends on the loop counter `{counter}`"
         help = "give it the largest shape that is needed, of parameters, `procs` and partitions"
         yield error_at("E0317", message, tag.span, help=help)

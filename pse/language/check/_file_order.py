@@ -7,7 +7,6 @@ gives one scalar more, which the second takes, so that it waits.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import replace
 
 from pse.language.check._ir import (
     Argument,
@@ -26,7 +25,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, warning_at
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import Binary, Expression, Name, Number, Text, render_expression
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
-from pse.records import dataclass
+from pse.records import dataclass, replace
 
 _SCALAR = Type(Element.I64, (), Distribution(Pattern.REPLICATED))
 

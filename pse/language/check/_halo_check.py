@@ -45,6 +45,8 @@ def check_halos(
     texts : mapping of str to str
         The texts of its files by path, from which messages take the names.
     """
+    if not any(has_halo(tag.type) for tag in tags.values()):
+        return []
     walk = _Walk(tags, texts)
     walk.statements(body, {}, report=True)
     return walk.found
@@ -73,7 +75,8 @@ def frame_width(pattern: Expression) -> int:
 
 def has_halo(type: Type) -> bool:
     """Whether the pieces of a tag have a halo."""
-    return any(width != Number(0) for width in type.distribution.widths)
+    distribution = type.distribution
+    return bool(distribution.halo) and any(width != Number(0) for width in distribution.widths)
 
 
 def takes_halo(parameter: Parameter, type: Type) -> bool:

@@ -7,7 +7,6 @@ input is named once at the call.  Everything else inside has names of its own (`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from pse.language.check._call_check import named_tag
 from pse.language.check._context import Context
@@ -24,6 +23,7 @@ from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Name
 from pse.language.types._types import Direction, Element, Type
+from pse.records import replace
 from pse.text import count_text
 
 Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]

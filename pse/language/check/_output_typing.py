@@ -5,8 +5,6 @@ The type of an array follows from where it lives, and from a piece's shape that 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, no_such_axis
 from pse.language.check._distribution_check import (
@@ -38,6 +36,7 @@ from pse.language.types._types import (
     render_distribution,
     render_shape,
 )
+from pse.records import replace
 from pse.text import list_text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from pse.language.check._context import Context
@@ -21,6 +20,7 @@ from pse.language.types._types import (
     render_distribution,
     render_parameter,
 )
+from pse.records import replace
 
 
 def conversion(context: Context, entity: TagEntity, want: Distribution, thread: str = "") -> str:

@@ -7,15 +7,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import PurePath
 
-from pse.language.check._ir import ModuleReference
+from pse.language.check._ir import ModuleReference, Tag
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression
-from pse.language.types._types import Element, Type
+from pse.language.types._types import Distribution, Element, Type
 from pse.records import dataclass
 
 PROCS = "procs"
@@ -159,6 +159,60 @@ def kind_of(entity: Entity) -> str:
     return words[type(entity)]
 
 
+class Reads:
+    """What the check of a statement reads and does, while that is noted down.
+
+    Parameters
+    ----------
+    tags : mapping of str to Tag
+        The program's tags so far, by their unique names.
+    constants : mapping of str to Expression
+        What names stand for that have a value before the run.
+
+    Attributes
+    ----------
+    names : dict
+        What each name that was looked up meant, without its place; None for what the file's head says.
+    entities : dict
+        What was found.
+    values : dict
+        The constants that were asked for; None for what has none.
+    uses : dict of str to int
+        How many tags of a name there were before the statement made one.
+    declared, located : list
+        The tags that were made, and those of other statements to which it gave a distribution.
+    """
+
+    def __init__(self, tags: Mapping[str, Tag], constants: Mapping[str, Expression]) -> None:
+        self._tags, self._constants = tags, constants
+        self.names: dict[str, object] = {}
+        self.entities: dict[str, Entity | None] = {}
+        self.values: dict[str, Expression | None] = {}
+        self.uses: dict[str, int] = {}
+        self.declared: list[TagEntity] = []
+        self.located: list[tuple[TagEntity, Distribution]] = []
+
+    def name(self, name: str, entity: Entity | None) -> None:
+        """Note what a name means before the statement does anything to it."""
+        if name not in self.names:
+            self.names[name], self.entities[name] = self.meaning(entity), entity
+
+    def value(self, name: str) -> None:
+        """Note a constant."""
+        self.values.setdefault(name, self._constants.get(name))
+
+    def meaning(self, entity: Entity | None) -> object:
+        """Give what a check can learn from an entity in a frame, wherever that is declared."""
+        if isinstance(entity, BundledTags):
+            return entity.bundle
+        if not isinstance(entity, TagEntity):
+            return None
+        tag = self._tags.get(entity.unique)
+        known = (tag.type, tag.loop_counter) if tag is not None else None
+        constant = self._constants.get(entity.unique)
+        return entity.unique, entity.type, entity.kind, constant, known
+
+
 @dataclass
 class Files:
     """What all files of a program share.
@@ -166,7 +220,7 @@ class Files:
     `read` has the names of the imported files, None for those that are wrong; `open` are the files that are
     being read, each imported by the one before; `used` are the names that were used, by the place of their
     declaration; `taken` are the unique names of parameters and partitions, `sets` the partitions by them,
-    `live` the parameters that may change while the program runs.
+    `live` the parameters that may change while the program runs; `reads` notes what a statement reads.
     """
 
     read: dict[str, Globals | None] = field(default_factory=dict)
@@ -175,6 +229,7 @@ class Files:
     taken: set[str] = field(default_factory=set)
     sets: dict[str, PartitionEntity] = field(default_factory=dict)
     live: set[str] = field(default_factory=set)
+    reads: Reads | None = None
 
     def unique(self, name: str, path: str) -> str:
         """Make a name that no other file has taken."""
@@ -271,15 +326,33 @@ class Frame:
 
     def find(self, name: str) -> Entity | None:
         """Look a name up: the innermost block first, the file last."""
+        found, reads = self._found(name), self.globals.files.reads
+        if reads is not None:
+            reads.name(name, found)
+        return found
+
+    def _found(self, name: str) -> Entity | None:
         for block in reversed(self.blocks):
             if name in block:
                 return block[name]
         return self.globals.find(name)
 
+    def counters(self) -> set[str]:
+        """Give the unique names of the counters of open loops: each is the first in its block."""
+        first = (next(iter(block.values()), None) for block in self.blocks)
+        return {tag.unique for tag in first if isinstance(tag, TagEntity) and tag.kind == "counter"}
+
     def unique(self, display: str) -> str:
         """Make a name that is unique in the frame: `x`, then `x#2`."""
-        count = self._uses[display] = self._uses.get(display, 0) + 1
+        before = self.uses(display)
+        if self.globals.files.reads is not None:
+            self.globals.files.reads.uses.setdefault(display, before)
+        count = self._uses[display] = before + 1
         return f"{self.prefix}{display}" + (f"#{count}" if count > 1 else "")
+
+    def uses(self, display: str) -> int:
+        """Give how many unique names were made of a name."""
+        return self._uses.get(display, 0)
 
     def declare(self, entity: TagEntity | BundledTags, *, in_frame: bool = False) -> None:
         """Make a tag visible: in the innermost block, or in the whole frame."""

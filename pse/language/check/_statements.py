@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import count
 
 from pse.language.check._call_resolution import call
@@ -31,6 +30,7 @@ from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Expression, Name, Number, Unary, names_in, render_expression
 from pse.language.types._types import Distribution, Element, Pattern, Type
+from pse.records import replace
 from pse.text import did_you_mean
 
 Body = tuple[Statement, ...]
@@ -75,14 +75,10 @@ def _is_reached(context: Context, item: sx.Statement, before: list[Statement]) -
 def statement(context: Context, node: sx.Statement) -> list[Statement]:
     """Check one statement; a segment gives several, a wrong one none."""
     match node:
-        case sx.Call():
-            return call(context, node, "produced", statements)
-        case sx.Let():
-            return _let(context, node)
-        case sx.Var():
-            return _var(context, node)
-        case sx.Assignment():
-            return _assignment(context, node)
+        case sx.Call() | sx.Let() | sx.Var() | sx.Assignment():
+            if context.kept is None:
+                return _simple(context, node)
+            return context.kept(node, lambda: _simple(context, node))
         case sx.For():
             return _for(context, node)
         case sx.While():
@@ -93,6 +89,19 @@ def statement(context: Context, node: sx.Statement) -> list[Statement]:
             return _break(context, node)
         case sx.Parallel():
             return _parallel(context, node)
+
+
+def _simple(context: Context, node: sx.Call | sx.Let | sx.Var | sx.Assignment) -> list[Statement]:
+    """Check a statement that holds no others."""
+    match node:
+        case sx.Call():
+            return call(context, node, "produced", statements)
+        case sx.Let():
+            return _let(context, node)
+        case sx.Var():
+            return _var(context, node)
+        case sx.Assignment():
+            return _assignment(context, node)
 
 
 # Names and values.
@@ -492,7 +501,8 @@ def _renumbered(body: Body, numbers: count[int]) -> Body:
     for statement in body:
         match statement:
             case CallSite():
-                made.append(replace(statement, id=next(numbers)))
+                number = next(numbers)
+                made.append(statement if statement.id == number else replace(statement, id=number))
             case If(_, then, otherwise):
                 first = _renumbered(then, numbers)
                 made.append(replace(statement, then=first, otherwise=_renumbered(otherwise, numbers)))

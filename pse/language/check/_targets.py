@@ -7,8 +7,6 @@ partitions, and the result is replicated, or on the root where the program says 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pse._abi.coven import Reduction as Operation
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, Context
@@ -24,7 +22,7 @@ from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import COMPLEX, NUMERIC
 from pse.language.types._expressions import Expression, Name
 from pse.language.types._types import Distribution, Element, Pattern, Type
-from pse.records import dataclass
+from pse.records import dataclass, replace
 from pse.text import count_text, did_you_mean
 
 REDUCTIONS = tuple(operation.name.lower() for operation in Operation)

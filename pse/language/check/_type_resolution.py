@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 
 from pse._abi.elements import C_TYPES
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
@@ -21,6 +20,7 @@ from pse.language.syntax import ast as sx
 from pse.language.types._expressions import Expression, Name, Number, is_dynamic, render_expression
 from pse.language.types._records import FIELD_BYTES, record_of, record_type
 from pse.language.types._types import Distribution, Element, Pattern, Type, halo_of
+from pse.records import replace
 from pse.text import did_you_mean
 
 Report = Callable[[Diagnostic], None]

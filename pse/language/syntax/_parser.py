@@ -79,6 +79,10 @@ class ParseResult:
     diagnostics: tuple[Diagnostic, ...]
     _read: _Read | None = field(default=None, repr=False, compare=False)
 
+    def tokens(self, text: str, path: str) -> Scanned:
+        """Give the text in tokens, by what is known of it."""
+        return scan(text, path, before=self._read.scanned if self._read is not None else None)
+
 
 @dataclass(frozen=True)
 class _Read:
@@ -95,10 +99,13 @@ _Start = tuple[object, object]
 
 @dataclass(frozen=True)
 class _Kept:
-    """A statement or an item of whole lines, the kind of token behind it, and its node."""
+    """A statement or an item of whole lines, the kind of token behind it, and its node.
+
+    `signs` are those of its lines, each with the number of lines before it, empty ones too.
+    """
 
     rule: str
-    signs: list[object]
+    signs: list[tuple[object, int]]
     behind: str
     node: Any
 
@@ -251,8 +258,13 @@ class Recovery:
     def _goes_on_as(self, kept: _Kept, line: int) -> bool:
         """Whether the lines of a statement, and what is right behind it, are as they were."""
         end = line + len(kept.signs)
-        signs = [line.sign for line in self._lines[line:end]]
-        return signs == kept.signs and self.tokens[self._first[end]].type == kept.behind
+        return self._signs(line, end) == kept.signs and self.tokens[self._first[end]].type == kept.behind
+
+    def _signs(self, first: int, end: int) -> list[tuple[object, int]]:
+        """Give the signs of lines, and how far each is below the first."""
+        start = self.tokens[self._first[first]].line or 1
+        lines = self._lines[first:end]
+        return [(line.sign, (line.tokens[0].line or 1) - start) for line in lines]
 
     def _settle(self, index: int, line: int) -> bool:
         """Reduce what ends before a line; say whether a statement or an item can begin in it.
@@ -284,9 +296,9 @@ class Recovery:
         first = self._begun.pop(len(self.machine.parser_state.state_stack), line)
         if isinstance(node, Token):  # A semicolon.
             return
-        place, signs = self.tokens[self._first[first]], [one.sign for one in self._lines[first:line]]
+        place, signs = self.tokens[self._first[first]], self._signs(first, line)
         if 0 < len(signs) <= MOST_LINES and (node.span.line, node.span.column) == (place.line, place.column):
-            start = self.machine.parser_state.position, signs[0]
+            start = self.machine.parser_state.position, signs[0][0]
             kept = _Kept(rule, signs, self.tokens[self._first[line]].type, node)
             self._statements.keep(start, place.line or 1, kept)
 

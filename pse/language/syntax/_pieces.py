@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import Any, Generic, TypeVar
 
 from pse.language.diagnostics._source import Span
+from pse.records import replace
 
 Key = TypeVar("Key", bound=Hashable)
 Piece = TypeVar("Piece")
@@ -48,13 +48,54 @@ class Pieces(Generic[Key, Piece]):
         self._before = {}
 
 
+class Move:
+    """Moves the places in parts of a program a number of lines further down.
+
+    Parameters
+    ----------
+    by : int
+        The number of lines.
+    within : Span, optional
+        What is moved; other places stay. Without it, all are moved.
+    apart : set of type
+        Classes whose objects are left as they are.
+    """
+
+    def __init__(self, by: int, within: Span | None = None, apart: Collection[type] = ()) -> None:
+        self._by, self._within, self._apart = by, within, {*_PLAIN, *apart}
+
+    def __call__(self, node: Any) -> Any:
+        """Give a part with its places moved."""
+        cls = node.__class__
+        if cls in self._apart:
+            return node
+        if cls is tuple:
+            return tuple([self(part) for part in node]) if node else node
+        if cls is Span:
+            return self._span(node) if self._within is None or _is_in(node, self._within) else node
+        return self._fields(node) if hasattr(cls, "__dataclass_fields__") else node
+
+    def _fields(self, node: Any) -> Any:
+        made = object.__new__(node.__class__)
+        values, apart = vars(made), self._apart
+        values.update(vars(node))
+        for name, value in vars(node).items():
+            if value.__class__ not in apart:
+                values[name] = self(value)
+        return made
+
+    def _span(self, span: Span) -> Span:
+        return replace(span, line=span.line + self._by, end_line=span.end_line + self._by)
+
+
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def _is_in(span: Span, around: Span) -> bool:
+    lines = around.line <= span.line <= span.end_line <= around.end_line
+    return lines and span.path == around.path
+
+
 def moved(node: Any, by: int) -> Any:
     """Give a part of a syntax tree a number of lines further down."""
-    if isinstance(node, tuple):
-        return tuple([moved(part, by) for part in node])
-    if isinstance(node, Span):
-        return Span(node.path, node.line + by, node.column, node.end_line + by, node.end_column)
-    if not dataclasses.is_dataclass(node):
-        return node
-    made: Any = type(node)
-    return made(*[moved(getattr(node, name), by) for name in made.__dataclass_fields__])
+    return Move(by)(node)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
@@ -18,7 +17,7 @@ from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import COMPLEX, INTEGERS
 from pse.language.types._expressions import DYNAMIC, Expression, Name, Number, Text
 from pse.language.types._types import Distribution, Element, Parameter, Pattern, Type
-from pse.records import dataclass
+from pse.records import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ The signatures come from the module finder; only their parameters' names and dir
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import (
@@ -39,6 +37,7 @@ from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Apply, Name, Number, names_in, read_position, render_expression
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
+from pse.records import replace
 
 
 def check_standard(check: CallCheck, found: list[Target | None]) -> list[Output]:
@@ -83,7 +82,8 @@ def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
     decides = name in ("migrate", SHARING_ROWS)
     parameters = {p.name: _with_type(p, types.get(p.name), decides) for p in check.signature.parameters}
     signature = replace(check.signature, parameters=tuple(parameters.values()))
-    check.reference = replace(check.reference, signature=signature)
+    made = replace(check.reference, signature=signature)
+    check.reference = check.context.references.setdefault(made, made)
     check.inputs = [replace(a, parameter=parameters[a.parameter.name]) for a in check.inputs]
     return [replace(output, parameter=parameters[output.parameter.name]) for output in outputs]
 
