@@ -1,12 +1,16 @@
 """What `pse run --watch TAG=FILE` keeps: frames while the program runs, and files of them afterwards."""
 
+import contextlib
 import os
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 
 import click
 
 from pse.errors import UsageError
 from pse.runtime.control import Frame, Recording, save_frames
+from pse.text import count_text
 
 _NPZ = ".npz"
 
@@ -39,26 +43,50 @@ def check_output(output: str) -> None:
         check_animation(output)
 
 
-def write_frames(frames: Sequence[Frame], output: str) -> None:
-    """Write frames as the file's name says."""
+def write_frames(frames: Sequence[Frame], output: str, *, quiet: bool = False) -> None:
+    """Write frames as the file's name says, and say how many; Ctrl-C ends an animation with what is drawn."""
+    tag, count = frames[0].tag, len(frames)
     if output.endswith(_NPZ):
         save_frames(frames, output)
+        written = f"{count}"
     else:
         from pse.views import save_animation
 
-        save_animation(frames, output)
+        if not quiet:
+            shown = f"{tag}: writes {count_text(count, 'frame')} to {output} …"
+            click.echo(f"{shown} (Ctrl-C ends it with those that are drawn)", err=True)
+        with _interruptible() as interrupted:
+            drawn = save_animation(frames, output, interrupted.is_set)
+        written = f"{drawn} of {count}" if drawn < count else f"{count}"
+    if not quiet:
+        click.echo(f"{tag}: {written} {'frame' if count == 1 else 'frames'} in {output}", err=True)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Note the first Ctrl-C; a further one stops the command."""
+    interrupted, before = threading.Event(), signal.getsignal(signal.SIGINT)
+
+    def note(_number: int, _frame: object) -> None:
+        interrupted.set()
+        signal.signal(signal.SIGINT, before)
+
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def write_recordings(recordings: Sequence[Recording], outputs: Sequence[str], *, quiet: bool) -> None:
-    """Write what was recorded, and say where it is, or why nothing is."""
+    """Write what was recorded, or say why nothing is."""
     for recording, output in zip(recordings, outputs, strict=True):
         frames = recording.finish()
-        if not frames:
+        if frames:
+            write_frames(frames, output, quiet=quiet)
+        else:
             click.echo(f"warning: no frame of {recording.tag} in {output}: {recording.said}", err=True)
-            continue
-        write_frames(frames, output)
-        if not quiet:
-            click.echo(f"{recording.tag}: {len(frames)} frames in {output}", err=True)
 
 
 def name_of_run(given: str | None) -> str:

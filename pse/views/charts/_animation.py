@@ -5,9 +5,11 @@ Ranges and colours are the same in all frames, so that what is higher in one of 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +69,9 @@ def check_animation(output: str) -> None:
     assert PIL
 
 
-def save_animation(frames: Sequence[Frame], output: str) -> None:
+def save_animation(
+    frames: Sequence[Frame], output: str, is_enough: Callable[[], bool] = lambda: False
+) -> int:
     """Write frames of one tag as an animation, all of it or nothing.
 
     Parameters
@@ -76,6 +80,13 @@ def save_animation(frames: Sequence[Frame], output: str) -> None:
         At least one; of an array with more than two axes the slice in the middle is shown.
     output : str
         A file that ends in .gif or .mp4, or a directory for pictures (.png), whose name ends in ``/``.
+    is_enough : callable, optional
+        Asked behind each frame: whether the animation ends with it.
+
+    Returns
+    -------
+    int
+        How many frames it has.
 
     Raises
     ------
@@ -91,31 +102,49 @@ def save_animation(frames: Sequence[Frame], output: str) -> None:
         figure, show = _drawing(frames)
         title = figure.axes[0].set_title("", fontsize=9, loc="left")
 
-        def draw(number: int) -> None:
-            show(number)
-            title.set_text(f"{frames[number].tag} at {frames[number].place}")
+        def drawn() -> Iterator[int]:
+            for number, frame in enumerate(frames, 1):
+                show(number - 1)
+                title.set_text(f"{frame.tag} at {frame.place}")
+                yield number
+                if is_enough():
+                    break
 
         with explained(output):
-            _write(figure, draw, len(frames), output)
+            return _write(figure, drawn(), output)
 
 
-def _write(figure: Figure, draw: Callable[[int], None], count: int, output: str) -> None:
+def _write(figure: Figure, drawn: Iterator[int], output: str) -> int:
+    """Write the figure as it is at each step; gives the number of the last one."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
+    count = 0
     if output.endswith("/"):
         with draft_directory(Path(output)) as folder:
-            for number in range(count):
-                draw(number)
-                figure.savefig(folder / f"{number + 1:04}.png", dpi=_DPI)
-        return
+            for count in drawn:
+                figure.savefig(folder / f"{count:04}.png", dpi=_DPI)
+        return count
     writer = PillowWriter(fps=_RATE) if output.endswith(".gif") else FFMpegWriter(fps=_RATE)
     with draft_file(output) as path:
         made = path.with_name(path.name + Path(output).suffix)  # Both writers look at the suffix.
-        with writer.saving(figure, str(made), _DPI):
-            for number in range(count):
-                draw(number)
-                writer.grab_frame()
+        with _uninterrupted():
+            writer.setup(figure, str(made), _DPI)
+        for _ in drawn:
+            writer.grab_frame()
+            count += 1
+        writer.finish()
         made.replace(path)
+    return count
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Start a program that a Ctrl-C at the terminal, which comes to it as well, does not end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _slice(values: np.ndarray) -> np.ndarray:

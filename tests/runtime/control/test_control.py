@@ -14,6 +14,7 @@ from pse_testing.jobs import PROGRAMS, TWO_NODES, Job, beside_python
 
 import pse.trace
 from pse.cli import main
+from pse.cli._options.watch import write_frames
 from pse.errors import UsageError
 from pse.runtime.control import Frame, RunControl, frame_text, running
 from pse.runtime.control._address import address
@@ -343,11 +344,36 @@ def test_a_run_is_recorded_as_an_animation_and_as_pictures(tmp_path):
     with Image.open(directory / "u.gif") as animation:
         assert animation.n_frames >= 2
         assert animation.size == (640, 480)
+    assert f"u: writes {animation.n_frames} frames to u.gif … (Ctrl-C ends it with " in job.err
     assert f"u: {animation.n_frames} frames in u.gif" in job.err
     pictures = sorted(path.name for path in (directory / "most").iterdir())
     assert pictures[:2] == ["0001.png", "0002.png"]
     assert "warning: no frame of start in start.npz: start has no value at controlled.coven:12:3" in job.err
     assert sorted(path.name for path in directory.iterdir() if path.name.startswith((".", "st"))) == []
+
+
+class Interrupting(str):
+    """A place; while it is drawn, somebody presses Ctrl-C."""
+
+    def __format__(self, how):
+        signal.raise_signal(signal.SIGINT)
+        return super().__format__(how)
+
+
+@pytest.mark.parametrize("output", ["u.gif", "u/"])
+def test_an_animation_that_is_interrupted_has_what_is_drawn(tmp_path, monkeypatch, capsys, output):
+    monkeypatch.chdir(tmp_path)
+    places, before = ["p", "p", Interrupting("p"), *["p"] * 6], signal.getsignal(signal.SIGINT)
+    write_frames([Frame("u", np.arange(4.0) + k, (4,), (1,), k, p) for k, p in enumerate(places)], output)
+    assert signal.getsignal(signal.SIGINT) is before
+    told = capsys.readouterr().err
+    assert f"u: writes 9 frames to {output} … (Ctrl-C ends it with those that are drawn)\n" in told
+    assert told.endswith(f"u: 3 of 9 frames in {output}\n")
+    if output.endswith("/"):
+        assert sorted(os.listdir(output)) == ["0001.png", "0002.png", "0003.png"]
+    else:
+        with Image.open(output) as animation:
+            assert animation.n_frames == 3
 
 
 @pytest.mark.parametrize(
