@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,12 @@ def migrate(x: Array, by: NDArray[np.int64], *, pieces: Pieces | None = None) ->
     width = x.dtype.itemsize * math.prod(x.shape[1:])
     outgoing = np.split(_bytes(x[order]), np.cumsum(sent[:-1]) * width)
     incoming = yield messages.alltoallv(outgoing, came * width)
-    stays = _bytes(x[by == here] if len(leaving) else x)
-    rows = np.concatenate([*incoming[:here], stays, *incoming[here + 1 :]])
-    return rows.view(x.dtype).reshape(len(x) - len(leaving) + int(came.sum()), *x.shape[1:])
+    first, stay = int(came[:here].sum()), len(x) - len(leaving)
+    rows = np.empty((stay + int(came.sum()), *x.shape[1:]), x.dtype)
+    np.take(x, np.flatnonzero(by == here), axis=0, out=rows[first : first + stay], mode="clip")  # unbuffered
+    _bytes(rows)[: first * width] = _joined(incoming[:here])
+    _bytes(rows)[(first + stay) * width :] = _joined(incoming[here + 1 :])
+    return rows
 
 
 def redistribute_rows(a: Array, *, pieces: Pieces | None = None) -> Generator[Any, Any, Array]:
@@ -52,12 +55,15 @@ def _bytes(rows: Array) -> NDArray[np.uint8]:
     return np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
 
 
+def _joined(parts: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    return np.concatenate([*parts, np.empty(0, np.uint8)])
+
+
 def _check(x: Array, by: NDArray[np.int64], here: int, count: int) -> None:
     if len(x) != len(by):
         message = f"migrate: partition {here} has {len(x):,} rows, but {len(by):,} numbers of partitions"
         raise ModuleError(message, help="give one number for each row")
-    wrong = np.flatnonzero((by < 0) | (by >= count))
-    if len(wrong):
-        row = wrong[0]
+    if by.view(np.uint64).max(initial=0) >= count:  # Negative numbers are the largest ones.
+        row = np.flatnonzero((by < 0) | (by >= count))[0]
         message = f"migrate: row {row:,} of partition {here} is to go to partition {by[row]}"
         raise ModuleError(message, help=f"there are partitions 0 to {count - 1}")
