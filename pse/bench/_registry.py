@@ -59,6 +59,7 @@ class Subject:
 
 
 _ADVICE = "pse.bench.subjects.advice"
+_WHOLE = "pse.bench.subjects.whole"
 
 SUBJECTS = (
     Subject("hop", "a TPH with a 1 KiB tag goes from one rank's sequencer to another's"),
@@ -74,6 +75,13 @@ SUBJECTS = (
     Subject(
         "programs",
         "whole programs beside the same by hand, in C and MPI and with mpi4py",
+        _WHOLE,
+        needs="tests/benchmarks/programs",
+    ),
+    Subject(
+        "applications",
+        "heat, cavity, n-body, matmul, molecules beside C and MPI; scenes beside a script; rows that migrate",
+        _WHOLE,
         needs="tests/benchmarks/programs",
     ),
     Subject("tools", "a call of MPI through stubs, and through 1, 10 and 100 empty layers of the tool stack"),

@@ -33,7 +33,6 @@ from pse.bench.subjects import (
     page,
     pingpong,
     planted,
-    programs,
     reading,
     recording,
     start,
@@ -43,6 +42,7 @@ from pse.bench.subjects import (
 )
 from pse.bench.subjects.advice import advise, predictions
 from pse.bench.subjects.control import watching
+from pse.bench.subjects.whole import applications, programs
 from pse.cli.bench import bench_command
 from pse.emulate import CYCLE, EXCHANGE, Results
 from pse.errors import RunError, UsageError
@@ -53,6 +53,8 @@ FEW = {
     "matmul": {"N": 16, "width": 3},
     "fft2d": {"N": 64, "frames": 3},
     "pingpong": {"numbers": 100, "rounds": 3},
+    "cavity": {"N": 12, "steps": 3},
+    "molecules": {"cells": 4, "steps": 12},
 }
 SMALL = {
     "hop": (hop, hop.Sizes(quick=60, slow=20, rounds=40), 5),
@@ -76,16 +78,18 @@ SMALL = {
     "programs": (
         programs,
         programs.Sizes(
-            [
-                replace(program, values=few)
-                for program, few in zip(programs.PROGRAMS[2:], FEW.values(), strict=True)
-            ],
+            [replace(program, values=FEW[program.name]) for program in programs.PROGRAMS[2:]],
             processors=(2,),
             nodes=(),
             turns=2,
             modes=programs.MODES[:1],
         ),
         15,
+    ),
+    "applications": (
+        applications,
+        applications.Sizes((), processors=(2,), nodes=(), scenes=2, side=64, rows=1000, turns=3),
+        5,
     ),
     "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 8),
     "tracing": (
@@ -237,6 +241,15 @@ def test_a_whole_program_computes_what_it_does_by_hand(nothing_left_behind):
         "with start and end",
     ]
     assert all(figure.against.name.startswith("by hand: ") and figure.value > 0 for figure in figures)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["cavity", "molecules"])
+def test_an_application_computes_what_it_does_in_c_on_any_number_of_ranks(name, nothing_left_behind):
+    (program,) = [program for program in applications.APPLICATIONS if program.name == name]
+    sizes = applications.Sizes((replace(program, values=FEW[name]),), processors=(1, 3), nodes=())
+    figures = programs.measure(1, replace(sizes.of_programs(), turns=2), lambda text: None)
+    assert [figure.name.rpartition(": ")[2] for figure in figures] == ["over the best by hand"] * 2
 
 
 def test_results_that_differ_are_refused_with_all_of_them(tmp_path):

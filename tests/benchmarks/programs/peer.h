@@ -20,6 +20,10 @@ int64_t sum_results(void);
 /* What a program does before MPI ends, if anything. */
 extern void (*release)(void);
 
+/* Let the kernels' coven_partition and coven_grid see ranks as partitions, in a grid that is cut along its
+ * first axis only. */
+void partitions_are_ranks(uint32_t axes);
+
 /* Memory for so many numbers, all zero, aligned as vector code likes it; ends the job if there is none. */
 double *numbers(int64_t count);
 

@@ -133,6 +133,27 @@ void fill_bodies(double *xm, double *vel, int64_t bodies, int64_t first, int64_t
     }
 }
 
+/* Particles on a face-centred cubic lattice in a box, with velocities of a temperature of about 1.4. */
+void fill_lattice(double *x, double *v, int64_t cells, double side)
+{
+    static const int base[4][3] = {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
+    for (int64_t i = 0; i < 4 * cells * cells * cells; i++) {
+        const int64_t cell = i / 4, corner[3] = {cell / cells / cells, cell / cells % cells, cell % cells};
+        for (int64_t axis = 0; axis < 3; axis++) {
+            x[3 * i + axis] = side * ((double)corner[axis] + 0.5 * base[i % 4][axis]) / (double)cells;
+            v[3 * i + axis] = 4.0 * fraction(3 * i + axis);
+        }
+    }
+}
+
+int64_t digest_particles(const double *x, const int64_t *id, int64_t n)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += digest(x + 3 * i, 1, 3, 3, id[i], 0, 3);
+    return sum;
+}
+
 /* Complex numbers without imaginary parts. */
 void fill_frame(double *a, int64_t rows, int64_t columns, int64_t row, int64_t k)
 {
@@ -245,5 +266,21 @@ int whole_numbers(int64_t seed, int64_t across, double *a, int64_t m, int64_t n)
 int bodies(int64_t all, double *xm, double *vel, int64_t n)
 {
     fill_bodies(xm, vel, n, coven_partition() * n, all);
+    return 0;
+}
+
+//@ coven module lattice(in i64 cells, in f64 side, out f64 x[n, 3], out f64 v[n, 3])
+int lattice(int64_t cells, double side, double *x, double *v, int64_t n)
+{
+    (void)n;
+    fill_lattice(x, v, cells, side);
+    return 0;
+}
+
+//@ coven module end_particles(in f64 x[n, 3], in i64 id[n], out f64 first, out f64 last, out i64 sum)
+int end_particles(const double *x, const int64_t *id, double *first, double *last, int64_t *sum, int64_t n)
+{
+    end(first, last);
+    *sum = digest_particles(x, id, n);
     return 0;
 }

@@ -16,10 +16,13 @@ void turn_tell(double first, double last, int64_t sum);
 int64_t digest(const double *block, int64_t rows, int64_t columns, int64_t stride, int64_t row,
                int64_t column, int64_t total);
 int64_t digest_sample(const double *a, int64_t rows, int64_t columns, int64_t row);
+/* The same for positions, whose places are the numbers of their particles. */
+int64_t digest_particles(const double *x, const int64_t *id, int64_t n);
 
 void fill_whole_numbers(double *block, int64_t rows, int64_t columns, int64_t row, int64_t column,
                         int64_t seed);
 void fill_bodies(double *xm, double *vel, int64_t bodies, int64_t first, int64_t all);
+void fill_lattice(double *x, double *v, int64_t cells, double side);
 void fill_frame(double *a, int64_t rows, int64_t columns, int64_t row, int64_t k);
 
 #endif

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,8 @@ OURS, C, PYTHON = "pse", "C", "mpi4py"
 SOURCES = SOURCE_TREE / "tests" / "benchmarks" / "programs"
 _PARTITIONS = 4
 """Partitions of a processor, at most: each waits for turns."""
+INCLUDES = Path(str(resources.files("pse.modules") / "include"))
+"""The directory of coven.h."""
 _FLAGS = ["-O3", "-march=native"]
 
 
@@ -42,8 +45,9 @@ class Program:
 
     Attributes
     ----------
-    name, title, kernels : str
-        The kernels are a path from the top of the source tree.
+    name, title : str
+    kernels : tuple of str
+        Paths from the top of the source tree.
     values : mapping of str to int
         By the parameters' names in Coven; by hand they are arguments in this order.
     target : float
@@ -52,15 +56,18 @@ class Program:
         Whether communication can hide behind computing.
     rooted : bool
         Whether its two threads are on one processor, and by hand two ranks.
+    languages : tuple of str
+        In which it is written by hand.
     """
 
     name: str
     title: str
-    kernels: str
+    kernels: tuple[str, ...]
     values: Mapping[str, int]
     target: float = 1.05
     hides: bool = True
     rooted: bool = False
+    languages: tuple[str, ...] = (C, PYTHON)
 
     def ranks(self, processors: int) -> int:
         """Give how many ranks it has by hand."""
@@ -69,20 +76,20 @@ class Program:
 
 def _heat(side: int, steps: int, target: float = 1.05) -> Program:
     title = f"heat {side:,}²"
-    return Program("heat", title, "programs/heat.c", {"N": side, "steps": steps}, target, hides=False)
+    return Program("heat", title, ("programs/heat.c",), {"N": side, "steps": steps}, target, hides=False)
 
 
 PROGRAMS = (
     _heat(128, 1000, 1.3),
     _heat(1024, 40),
     _heat(4096, 4),
-    Program("nbody", "n-body, 4,096 bodies", "programs/gravity.c", {"N": 4096, "steps": 2}),
-    Program("matmul", "matmul 768²", "programs/summa.c", {"N": 768, "width": 64}),
-    Program("fft2d", "fft2d, 3 frames of 1,024²", "programs/kernels/fft.c", {"N": 1024, "frames": 3}),
+    Program("nbody", "n-body, 4,096 bodies", ("programs/gravity.c",), {"N": 4096, "steps": 2}),
+    Program("matmul", "matmul 768²", ("programs/summa.c",), {"N": 768, "width": 64}),
+    Program("fft2d", "fft2d, 3 frames of 1,024²", ("programs/kernels/fft.c",), {"N": 1024, "frames": 3}),
     Program(
         "pingpong",
         "pingpong, 8 MB",
-        "programs/kernels/pingpong.c",
+        ("programs/kernels/pingpong.c",),
         {"numbers": 1_000_000, "rounds": 400},
         hides=False,
         rooted=True,
@@ -95,7 +102,7 @@ class Sizes:
     """What is measured: programs, on how many processors of this machine, and on how many nodes.
 
     `turns` are those that each job has in a repetition, the first of which only warms up.  `megabits` is what
-    the link of each node carries in a second.
+    the link of each node carries in a second.  With `whole`, starting and ending are measured, too.
     """
 
     programs: Sequence[Program] = PROGRAMS
@@ -105,6 +112,7 @@ class Sizes:
     megabits: int = 1000
     modes: Sequence[Mode] = MODES
     emulated: bool = True
+    whole: bool = True
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
@@ -131,7 +139,7 @@ class _Bed:
         self.directory, self.sizes = directory, sizes
         self.turns = build_module(str(SOURCES / "turns.c")).library
         self.kernels = {
-            program.name: build_module(str(SOURCE_TREE / program.kernels)).library
+            program.name: [build_module(str(SOURCE_TREE / path)).library for path in program.kernels]
             for program in sizes.programs
         }
         for name in self.kernels:
@@ -140,13 +148,15 @@ class _Bed:
     def _compile(self, name: str) -> None:
         """Compile a program by hand with the very libraries of modules that Coven programs load."""
         mpi = find_mpi()
-        sources = [str(SOURCES / "peer.c"), str(self.kernels[name]), str(self.turns)]
-        compiled(mpi, str(SOURCES / f"{name}.c"), self.directory / name, [*_FLAGS, *sources, *linked(mpi)])
+        sources = [str(SOURCES / "peer.c"), *map(str, self.kernels[name]), str(self.turns)]
+        flags = [*_FLAGS, "-I", str(INCLUDES), *sources, *linked(mpi)]
+        compiled(mpi, str(SOURCES / f"{name}.c"), self.directory / name, flags)
 
     def measure(self, place: Place, repeats: int, say: Callable[[str], None]) -> list[Figure]:
         """Measure all programs of a place in turn."""
         cases = [_Case(self, program, place) for program in self.sizes.programs if _fits(program, place)]
-        in_turn(repeats, [case.measure for case in cases], say)
+        if cases:
+            in_turn(repeats, [case.measure for case in cases], say)
         return [figure for case in cases for figure in case.figures()]
 
 
@@ -176,6 +186,7 @@ class _Case:
                 start, overlap, mode
             )
             for language, start in ((C, self._c), (PYTHON, self._python))
+            if language in self.program.languages
             for overlap in overlaps
             for mode in modes
         }
@@ -197,7 +208,7 @@ class _Case:
 
     def _python(self, overlap: str, mode: Mode, variables: Mapping[str, str]) -> subprocess.Popen[str]:
         script = str(SOURCES / f"{self.program.name}.py")
-        libraries = [str(self.bed.kernels[self.program.name]), str(self.bed.turns)]
+        libraries = [*map(str, self.bed.kernels[self.program.name]), str(self.bed.turns)]
         return self._on_ranks([sys.executable, script, overlap], libraries, mode, variables)
 
     def _on_ranks(
@@ -231,14 +242,17 @@ class _Case:
         return self._here() if self.place.cluster is None else self._on_nodes()
 
     def _here(self) -> list[Figure]:
-        hand, python = self._best(""), self._best(PYTHON)
+        hand = self._best("")
         title, target = self._title, self.program.target
         loop, whole = self._loop, self._whole
-        return [
-            self._figure(f"{title}: over the best by hand", target, loop(OURS), hand, loop(hand)),
-            self._figure(f"{title}: over the best with mpi4py", target, loop(OURS), python, loop(python)),
-            self._figure(f"{title}: with start and end", target, whole(OURS), hand, whole(hand)),
-        ]
+        found = [self._figure(f"{title}: over the best by hand", target, loop(OURS), hand, loop(hand))]
+        if PYTHON in self.program.languages:
+            python, name = self._best(PYTHON), f"{title}: over the best with mpi4py"
+            found.append(self._figure(name, target, loop(OURS), python, loop(python)))
+        if self.bed.sizes.whole:
+            name = f"{title}: with start and end"
+            found.append(self._figure(name, target, whole(OURS), hand, whole(hand)))
+        return found
 
     def _on_nodes(self) -> list[Figure]:
         loop = self._loop

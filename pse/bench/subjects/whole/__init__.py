@@ -1,0 +1,1 @@
+"""What whole programs and applications take beside the same by hand."""
