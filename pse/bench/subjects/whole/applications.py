@@ -32,12 +32,18 @@ from pse.bench._running import (
     stop,
     usable_cores,
 )
-from pse.bench.subjects.whole import programs
-from pse.bench.subjects.whole.programs import SOURCES, C, Program
+from pse.bench.subjects.whole.programs import (
+    PROGRAMS,
+    SOURCES,
+    C,
+    Program,
+    Sizes as SizesOfPrograms,
+    measure as measure_programs,
+)
 from pse.errors import RunError
 
 _FLOW, _MOLECULES = "programs/flow", "programs/molecules"
-_OTHERS = {program.title: program for program in programs.PROGRAMS}
+_OTHERS = {program.title: program for program in PROGRAMS}
 APPLICATIONS = (
     _OTHERS["heat 1,024²"],
     Program(
@@ -77,15 +83,15 @@ class Sizes:
     rows: int = 1_000_000
     turns: int = 12
 
-    def of_programs(self) -> programs.Sizes:
+    def of_programs(self) -> SizesOfPrograms:
         """Give the sizes for ``programs``, which are in C by hand."""
         in_c = [replace(program, languages=(C,)) for program in self.programs]
-        return programs.Sizes(in_c, self.processors, self.nodes, whole=False)
+        return SizesOfPrograms(in_c, self.processors, self.nodes, whole=False)
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
     """Measure programs, place by place; then scenes and rows in turn."""
-    figures = programs.measure(repeats, sizes.of_programs(), say)
+    figures = measure_programs(repeats, sizes.of_programs(), say)
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
         measurers: list[Callable[[], Mapping[str, float]]] = [
             functools.partial(_rows, sizes, number, words)
