@@ -60,14 +60,15 @@ test-mpis:
 	@for mpi in $(MPIS); do $(MAKE) --no-print-directory test-mpi-$$mpi || failed="$$failed $$mpi"; done; \
 		test -z "$$failed" || { echo "Tests fail under:$$failed"; exit 1; }
 
-# mpi4py's wheel knows the MPIs of packages; for the system's it is compiled.
+# mpi4py's wheel knows the MPIs of packages; for the system's it is compiled.  A package is installed anew, since mpich,
+# which comes again whenever pyproject.toml has changed, takes the place of its files.
 MPI_VERSION := import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version().splitlines()[0])
 test-mpi-%:
 	@set -e; $(if $(filter system,$*),command -v mpicc >/dev/null || { echo 'system: skipped: there is no mpicc on PATH'; exit 0; };) \
 	clone=build/mpi-$*; test -d $$clone || git clone -q . $$clone; \
 	git -C $$clone fetch -q origin HEAD; git -C $$clone reset -q --hard FETCH_HEAD; \
 	$(MAKE) --no-print-directory -C $$clone venv-dev; cd $$clone; $(BIN)/python -m pip uninstall -q -y mpich 2>/dev/null; \
-	$(PIP_INSTALL) $(if $(filter system,$*),--no-binary mpi4py --no-cache-dir --force-reinstall --no-deps mpi4py,$*) || \
+	$(PIP_INSTALL) $(if $(filter system,$*),--no-binary mpi4py --no-cache-dir --force-reinstall --no-deps mpi4py,--force-reinstall $*) || \
 		{ echo '$*: skipped: pip can not install it'; exit 0; }; \
 	$(MAKE) --no-print-directory ext; printf 'Running what depends on MPI under %s: ' '$*'; $(BIN)/python -c '$(MPI_VERSION)'; \
 	$(BIN)/python -m pytest -q -rs -n $(JOBS) --dist worksteal $(or $(TESTS),tests/mpi tests/toolstack tests/runtime tests/modules)

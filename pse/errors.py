@@ -34,7 +34,7 @@ class PseError(Exception):
     >>> try:
     ...     pse.trace.open("run2")
     ... except PseError as error:
-    ...     print(error.message, "|", error.help, "|", error.exit_code)
+    ...     print(error.message, "|", error.help.partition(" (")[0], "|", error.exit_code)
     there is no trace run2 | record one with: pse run PROGRAM -p P --trace DIR | 2
     """
 

@@ -79,6 +79,7 @@ def test_a_trace_that_does_not_exist_is_refused_with_the_command_that_makes_one(
     with pytest.raises(trace.TraceError, match=r"there is no trace .*nowhere") as caught:
         trace.open(tmp_path / "nowhere")
     assert "pse run PROGRAM -p P --trace DIR" in caught.value.help
+    assert "a run that is killed before its ranks have started MPI leaves none" in caught.value.help
 
 
 def test_a_file_is_refused_where_a_directory_is_expected(small_trace):

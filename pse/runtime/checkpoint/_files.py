@@ -49,6 +49,26 @@ def make_directory(option: str, path: str) -> None:
         raise UsageError(message, help="name a directory that you can write to")
 
 
+@contextlib.contextmanager
+def removed_if_empty(*paths: str | None) -> Iterator[None]:
+    """Remove directories that were not there before, and into which nothing was written: no run has begun."""
+    made = [directory for path in paths if path for directory in _absent(path)]
+    try:
+        yield
+    finally:
+        for directory in made:
+            with contextlib.suppress(OSError, ValueError):  # It has files, or was never made.
+                os.rmdir(directory)
+
+
+def _absent(path: str) -> Iterator[str]:
+    """A directory and those above it, as far as they aren't there."""
+    path = os.path.abspath(path)
+    while not os.path.lexists(path):
+        yield path
+        path = os.path.dirname(path)
+
+
 class Directory:
     """A directory of checkpoints that a run writes to; one run at a time.
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from pse._abi.waiting import KILLED_HELP, ExitCode
 from pse.errors import RunError, UsageError
 from pse.runtime._channel import Board
+from pse.runtime.checkpoint._files import removed_if_empty
 from pse.runtime.checkpoint._schedule import STOP_GRACE, late_stop
 from pse.runtime.launch._mpiexec import (
     Hosts,
@@ -116,8 +117,13 @@ def launch_job(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | 
         from pse.runtime.control._address import require_free  # Few runs are controlled.
 
         require_free(request.control)
-    if request.serial and WATCHER_VARIABLE not in os.environ:
-        run_serially(request, hosts)
+    with removed_if_empty(request.trace, request.checkpoint):
+        if request.serial and WATCHER_VARIABLE not in os.environ:
+            run_serially(request, hosts)
+        return _run_on_ranks(request, hosts, waiting)
+
+
+def _run_on_ranks(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool | None]) -> int:
     check_hosts(hosts)
     prepared = prepare(request)
     if prepared.resumed:

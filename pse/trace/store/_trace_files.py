@@ -147,7 +147,10 @@ def _list(path: Path) -> list[str]:
     return names
 
 
-_HELP = "record one with: pse run PROGRAM -p P --trace DIR"
+_HELP = (
+    "record one with: pse run PROGRAM -p P --trace DIR "
+    "(a run that is killed before its ranks have started MPI leaves none)"
+)
 
 
 def _definitions(path: Path, names: Iterable[str], problems: list[str]) -> Definitions | None:

@@ -215,6 +215,17 @@ def test_a_trace_is_written_for_every_rank(tmp_path):
     assert "c.misbehave" in summary.out
 
 
+@pytest.mark.parametrize("way", [(), ("--serial",)])
+def test_a_run_that_could_not_begin_leaves_no_directories(tmp_path, way):
+    (tmp_path / "bad.c").write_text("//@ coven module bad(in i64 n)\nint bad(long n) { return not C; }\n")
+    (tmp_path / "bad.coven").write_text('coven 1\nimport "bad.c" { bad }\nprogram p { bad(1) }\n')
+    (tmp_path / "users").mkdir()
+    directories = ("--trace", "new/trace", "--checkpoint", "users")
+    code, _, err = run_here("run", "bad.coven", *directories, *way, cwd=tmp_path)
+    assert (code, "bad.c" in err) == (1, True), err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.c", "bad.coven", "users"]
+
+
 def test_ranks_of_several_hosts_exchange_through_mpi():
     job = run(launched("--hosts", "localhost,127.0.0.1", "--report", "json"))
     assert job.code == 0, job.err

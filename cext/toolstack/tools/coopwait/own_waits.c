@@ -34,12 +34,18 @@ static pse_function choose(void *context, const char *name)
     return strcmp(name, "sched_yield") == 0 ? (pse_function)yield : NULL;
 }
 
-/* Let the MPI library yield here. */
-static void rebind_library(void)
+/* Whether a library is MPI's, or has its progress engine: Open MPI's is in a library of its own. */
+static bool makes_progress(const struct loaded_elf *elf)
+{
+    return pse_toolstack_elf_find(elf, "PMPI_T_cvar_write") || pse_toolstack_elf_find(elf, "opal_progress");
+}
+
+/* Let MPI yield here. */
+static void rebind_libraries(void)
 {
     struct loaded_elf elf;
     for (struct link_map *map = pse_toolstack_first_map(); map; map = map->l_next)
-        if (pse_toolstack_view_elf(&elf, map) && pse_toolstack_elf_find(&elf, "PMPI_T_cvar_write"))
+        if (pse_toolstack_view_elf(&elf, map) && makes_progress(&elf))
             pse_toolstack_elf_rebind(&elf, choose, NULL);
 }
 
@@ -185,7 +191,7 @@ void pse_coopwait_take_over(void)
     int provided, own, all = 0;
     if (PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
         return;
-    rebind_library();
+    rebind_libraries();
     yield_at_each_look();
     own = looks_yield();
     const enum pse_coopwait_mode outer = pse_coopwait_enter(PSE_COOPWAIT_WAITS);
