@@ -171,7 +171,7 @@ class _JobRun:
 
     def __init__(self, prepared: Prepared, all_local: bool) -> None:
         self.prepared, self.all_local = prepared, all_local
-        self._passes_signals_on = True
+        self._uses_hydra = True
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
         self.progress = choose_progress(self.board, prepared)
@@ -200,8 +200,7 @@ class _JobRun:
         return self._finish()
 
     def _start(self, line: list[str], mpiexec: Mpiexec) -> None:
-        # Open MPI's kills the ranks a second later, before they have written a checkpoint.
-        self._passes_signals_on = mpiexec.hydra
+        self._uses_hydra = mpiexec.hydra
         self.process = self._started(line, mpiexec)
         self.outputs = self._outputs(mpiexec)
         for output in self.outputs:
@@ -390,7 +389,8 @@ class _JobRun:
         for output in self.outputs:
             output.drop_banners()
         passed = signal.SIGINT if number == signal.SIGINT else signal.SIGTERM
-        if self.all_local and not self._passes_signals_on:
+        # Open MPI's launcher kills the ranks a second later, before they have written a checkpoint.
+        if self.all_local and not self._uses_hydra:
             self.monitor.send_signal(passed)
         else:
             self.process.send_signal(passed)
@@ -416,9 +416,11 @@ class _JobRun:
             self.process.kill()
             self.process.wait()
             processes.kill_job(os.getpid(), self._mark)
-            if self._ending or self.process.returncode != 0:
-                remove_leaked(began)
+            failed = self._ending or self.process.returncode != 0
+            if failed:
                 remove_session(self.process.pid)
+            if failed or not self._uses_hydra:  # Open MPI leaves files now and then, though all went well.
+                remove_leaked(began)
             self.monitor.close()
             os.close(self.mpiexec)
         if self.prepared.request.control is not None:

@@ -19,6 +19,7 @@ from pse_testing.jobs import (
     bare,
     beside_python,
     has_mpich,
+    has_open_mpi,
     launched,
     rank_variable,
     skip_where_lines_mix,
@@ -404,6 +405,17 @@ def test_files_named_like_modules_of_python_hide_none(tmp_path, start):
     first, *words = [sys.executable if word == "python" else word for word in start.split()]
     job = Job([beside_python(first), *words, "p.coven", "-q"], directory=tmp_path)
     assert (job.wait(), job.out, job.err) == (0, "3.5\n", "")
+
+
+@pytest.mark.skipif(not has_open_mpi(), reason="other MPIs' shared memory is gone when all went well")
+def test_shared_memory_that_mpi_has_left_is_removed_though_all_went_well(tmp_path):
+    left = f"/dev/shm/sm_segment.{tmp_path.name}.0.1.0"
+    (tmp_path / "leave.py").write_text(
+        f"from pathlib import Path\n#@ coven module leave()\ndef leave():\n    Path('{left}').touch()\n"
+    )
+    (tmp_path / "p.coven").write_text('coven 1\nimport "leave.py" { leave }\nprogram p { leave() }\n')
+    assert run(pse_run(str(tmp_path / "p.coven"))).code == 0
+    assert not os.path.exists(left)
 
 
 def test_without_any_mpiexec_it_says_how_to_get_one(tmp_path):
