@@ -155,6 +155,15 @@ def test_panes_are_resized_by_their_edges_with_the_mouse_and_with_keys(open_desk
     assert complaints(page) == []
 
 
+STRUCK_OUT = """
+const over = (box) => document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+return [...document.querySelectorAll(".edge-label")]
+    .filter((label) => over(label.getBoundingClientRect())?.closest(".react-flow__edge"))
+    .map((label) => label.textContent);
+"""
+"""Gives the labels of tags that have a line over their middle."""
+
+
 def run_small(page):
     """Run the program of heat with small parameters, and wait for its end."""
     page.command("Show or hide the run")
@@ -167,6 +176,8 @@ def run_small(page):
 def test_a_run_prints_counts_and_colours_calls_by_time(open_desk):
     page = open_desk("heat.coven")
     page.wait(lambda: page.calls())
+    page.wait(lambda: page.all(".edge-label"))
+    assert page.script(STRUCK_OUT) == []
     run_small(page)
     page.wait(lambda: page.all("select[aria-label='Colour calls by']"))
     page.wait(lambda: "×" in page.one(".call[data-call='step'] .badge").text)

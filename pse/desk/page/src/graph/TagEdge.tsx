@@ -12,6 +12,7 @@ export type LineEdge = Edge<{ line: DrawnLine; thread: string | null }>;
 const NEAR = 3; // as far as an end may be from where the route was laid
 const CORNER = 6;
 const LABEL_HEIGHT = 13;
+const LABELS = 150; // above all lines, which would strike them out, and below all calls
 
 export const TagEdge = memo(function TagEdge(props: EdgeProps<LineEdge>) {
   const { id, data, style, markerEnd, selected } = props;
@@ -27,7 +28,7 @@ export const TagEdge = memo(function TagEdge(props: EdgeProps<LineEdge>) {
       <EdgeLabelRenderer>
         {shown !== null && <div
           className={depth ? "edge-label depth nodrag nopan" : "edge-label nodrag nopan"}
-          style={{ transform: `translate(-50%, 0) translate(${props.sourceX}px, ${props.sourceY + 6 + LABEL_HEIGHT * shown}px)`, zIndex: selected ? 20 : 5 }}
+          style={{ transform: `translate(-50%, 0) translate(${props.sourceX}px, ${props.sourceY + 6 + LABEL_HEIGHT * shown}px)`, zIndex: selected ? LABELS + 1 : LABELS }}
           title={edge.loop ? `${type}\nfrom one iteration to the next` : type}
         >
           {depth ? `${edge.tag} ${depth}` : selected ? type : label(edge.tag, edge.distribution)}
