@@ -2,8 +2,9 @@
 
 `pse desk` is a process of its own; Chromium, without a screen, opens its page.  A program is shown when its
 calls are drawn, in their places.  An edit is a character that is sent as the page's editor sends it, until
-the graph of the new text is there, without the drawing.  Beside each figure is the same for a
-program of a single call.
+the graph of the new text is there, without the drawing.  What the language server takes is measured in the
+same way: a call is changed, and a completion asked for at once, or what is wrong with the text is awaited.
+Beside each figure is the same for a program of a single call.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ from pse.errors import UsageError
 _COMMAND = (sys.executable, "-P", "-c", "from pse.cli import main; main()", "desk")
 _DRAWN = "return document.querySelectorAll('.react-flow__node').length"
 _SECONDS = 60
+_TOLD = "textDocument/publishDiagnostics"
+_PROGRAMS = ("nbody", "large", "lines", "one")
 _ONE = "coven 1\nprogram one {\n  print(1)\n}\n"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many calls the large program has, and how many seconds the desk is left alone."""
+    """How many calls the large programs have, and how many seconds the desk is left alone."""
 
     calls: int = 1000
+    lines: int = 2000
     idle: float = 10.0
 
 
@@ -46,9 +50,10 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as name, browser(Path(name)) as driver:
         folder = Path(shutil.copytree(SOURCE_TREE / "programs", Path(name) / "programs"))
         (folder / "large.coven").write_text(_large(sizes.calls))
+        (folder / "lines.coven").write_text(_large(sizes.lines))
         (folder / "one.coven").write_text(_ONE)
         with contextlib.ExitStack() as desks:
-            opened = {p: desks.enter_context(_desk(folder / f"{p}.coven")) for p in ("nbody", "large", "one")}
+            opened = {p: desks.enter_context(_desk(folder / f"{p}.coven")) for p in _PROGRAMS}
             measurers = [lambda p=p, d=d: _measured(driver, d, p, sizes) for p, d in opened.items()]
             samples = in_turn(repeats, measurers, say)
     beside = "a program of a single call"
@@ -57,12 +62,14 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         floor = Against(beside, unit, tuple(samples[f"{name} one"]))
         return Figure(what, unit, "<=", target, tuple(samples[f"{name} {program}"]), floor)
 
-    many = f"{sizes.calls} calls"
+    many, lines = f"{sizes.calls} calls", f"{sizes.lines} lines"
     return [
         figure("until nbody is shown", "shown", "nbody", "s", 1.5),
         figure(f"until {many} are shown", "shown", "large", "s", 2.0),
         figure("from an edit of nbody to its graph", "edit", "nbody", "ms", 100.0),
         figure(f"from an edit of {many} to their graph", "edit", "large", "ms", 100.0),
+        figure(f"from an edit of {lines} to a completion", "offered", "lines", "ms", 50.0),
+        figure(f"from an edit of {lines} to all diagnostics", "told", "lines", "ms", 200.0),
         figure("CPU of a desk that is left alone", "idle", "nbody", "%", 0.0),
         Figure(
             "the page, compressed",
@@ -104,9 +111,13 @@ def _desk(program: Path) -> Iterator[_Desk]:
 
 
 def _measured(driver: Any, desk: _Desk, name: str, sizes: Sizes) -> dict[str, float]:
-    found = {f"shown {name}": _shown(driver, desk), f"edit {name}": _edited(desk)}
+    found = {} if name == "lines" else {"shown": _shown(driver, desk), "edit": _edited(desk)}
     driver.get("about:blank")
-    return found if name == "large" else found | {f"idle {name}": _idle(desk.pid, sizes.idle)}
+    if name in ("lines", "one"):
+        found["offered"], found["told"] = _offered_and_told(desk)
+    if name in ("nbody", "one"):
+        found["idle"] = _idle(desk.pid, sizes.idle)
+    return {f"{figure} {name}": value for figure, value in found.items()}
 
 
 def _shown(driver: Any, desk: _Desk) -> float:
@@ -125,34 +136,63 @@ def _shown(driver: Any, desk: _Desk) -> float:
 
 def _edited(desk: _Desk) -> float:
     """Change a character as the page's editor does; give the milliseconds until the graph is there."""
+    uri = desk.path.as_uri()
+    with _conversation(desk) as socket:
+        _tell(socket, {"method": "coven/graph", "id": 2, "params": {"uri": uri}})
+        _await(socket, lambda message: message.get("id") == 2)
+        begin = time.perf_counter()
+        _change(socket, desk, f"{desk.path.read_text()}//")
+        _tell(socket, {"method": "coven/graph", "id": 3, "params": {"uri": uri}})
+        _await(socket, lambda message: message.get("id") == 3)
+        return 1000 * (time.perf_counter() - begin)
+
+
+def _offered_and_told(desk: _Desk) -> tuple[float, float]:
+    """Change a call; give the milliseconds until a completion is there, and until what is wrong is."""
+    lines = desk.path.read_text().split("\n")
+    number = len(lines) // 2
+    where = {"textDocument": {"uri": desk.path.as_uri()}, "position": {"line": number, "character": 2}}
+    changed = [*lines[:number], f"  print(missing) {lines[number]}", *lines[number + 1 :]]
+    with _conversation(desk) as socket:
+        _await(socket, lambda message: message.get("method") == _TOLD)
+        begin = time.perf_counter()
+        _change(socket, desk, "\n".join(changed))
+        _tell(socket, {"method": "textDocument/completion", "id": 2, "params": where})
+        _await(socket, lambda message: message.get("id") == 2)
+        offered = time.perf_counter() - begin
+        _await(socket, lambda message: message.get("method") == _TOLD)
+        return 1000 * offered, 1000 * (time.perf_counter() - begin)
+
+
+@contextlib.contextmanager
+def _conversation(desk: _Desk) -> Iterator[Any]:
+    """Talk to the language server as the page's editor does; the program is open."""
     from websockets.sync.client import connect
     from websockets.typing import Origin
 
     base, _, token = desk.address.partition("/?token=")
     headers = {"Cookie": f"pse-desk-{base.rpartition(':')[2]}={token}"}
-    text, uri = desk.path.read_text(), desk.path.as_uri()
-    with connect(
-        f"ws{base[4:]}/lsp", origin=Origin(base), additional_headers=headers, max_size=None
-    ) as socket:
-        document = {"uri": uri, "languageId": "coven", "version": 0, "text": text}
+    address = f"ws{base[4:]}/lsp"
+    with connect(address, origin=Origin(base), additional_headers=headers, max_size=None) as socket:
+        document = {"uri": desk.path.as_uri(), "languageId": "coven", "version": 0}
+        opened = {"textDocument": document | {"text": desk.path.read_text()}}
         _tell(socket, {"method": "initialize", "id": 1, "params": {"capabilities": {}}})
-        _tell(socket, {"method": "textDocument/didOpen", "params": {"textDocument": document}})
-        _tell(socket, {"method": "coven/graph", "id": 2, "params": {"uri": uri}})
-        _await(socket, 2)
-        begin = time.perf_counter()
-        change = {"textDocument": {"uri": uri, "version": 1}, "contentChanges": [{"text": f"{text}//"}]}
-        _tell(socket, {"method": "textDocument/didChange", "params": change})
-        _tell(socket, {"method": "coven/graph", "id": 3, "params": {"uri": uri}})
-        _await(socket, 3)
-        return 1000 * (time.perf_counter() - begin)
+        _tell(socket, {"method": "textDocument/didOpen", "params": opened})
+        yield socket
+
+
+def _change(socket: Any, desk: _Desk, text: str) -> None:
+    document = {"uri": desk.path.as_uri(), "version": 1}
+    change = {"textDocument": document, "contentChanges": [{"text": text}]}
+    _tell(socket, {"method": "textDocument/didChange", "params": change})
 
 
 def _tell(socket: Any, message: dict[str, Any]) -> None:
     socket.send(json.dumps({"jsonrpc": "2.0", **message}))
 
 
-def _await(socket: Any, number: int) -> None:
-    while json.loads(socket.recv(_SECONDS)).get("id") != number:
+def _await(socket: Any, is_it: Callable[[dict[str, Any]], bool]) -> None:
+    while not is_it(json.loads(socket.recv(_SECONDS))):
         pass
 
 
