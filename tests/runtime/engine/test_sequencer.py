@@ -64,15 +64,16 @@ def typed(a, b, *changed):
 """
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Modules in a folder of this test's own."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Modules that are compiled once for all tests; what those in Python hold is each `Sample`'s own."""
+    folder = tmp_path_factory.mktemp("sequencer")
     for name in ("kernels.c", "pykernels.py"):
         text = (PROGRAMS / name).read_text().replace("ELEMENT", "f64").replace("CTYPE", "double")
-        (tmp_path / name).write_text(text)
-    (tmp_path / "more.c").write_text(MORE_C)
-    (tmp_path / "more.py").write_text(MORE_PY)
-    return tmp_path
+        (folder / name).write_text(text)
+    (folder / "more.c").write_text(MORE_C)
+    (folder / "more.py").write_text(MORE_PY)
+    return folder
 
 
 class Sample:
@@ -82,7 +83,9 @@ class Sample:
         text = HEAD + "program sample {\n" + body.strip("\n") + "\n}\n"
         self.program = compile_program(text, folder / "sample.coven")
         self.more = import_python(str(folder / "more.py"), "more.py")
+        self.more.values.clear()
         self.noting = import_python(str(folder / "pykernels.py"), "pykernels.py")
+        self.noting.kept.clear()
         self.notes = {}
         self.noting.sink = lambda label, k, value: self.notes.setdefault((label, k), []).append(value)
 
