@@ -33,11 +33,18 @@ CHAIN = """
 A, D, B0, C0, B1, C1 = range(6)
 
 
-@pytest.fixture
-def plan(tmp_path, monkeypatch):
-    """Project a program on a rank; gives its tables: ``plan(body, rank, processors=1)``."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Modules that are compiled once for all tests."""
+    folder = tmp_path_factory.mktemp("projection")
     text = (PROGRAMS / "kernels.c").read_text().replace("ELEMENT", "f64").replace("CTYPE", "double")
-    (tmp_path / "kernels.c").write_text(text)
+    (folder / "kernels.c").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def plan(folder, monkeypatch):
+    """Project a program on a rank; gives its tables: ``plan(body, rank, processors=1)``."""
     kept = {}
 
     class Watched(Tables):
@@ -51,7 +58,7 @@ def plan(tmp_path, monkeypatch):
 
     def projected(body, rank, processors=1, count="procs", **how):
         text = HEAD.format(count=count) + body + "\n}\n"
-        program = compile_program(text, tmp_path / "sample.coven")
+        program = compile_program(text, folder / "sample.coven")
         project(make_job(program, processors, **how), rank, load_once)
         return {TABLES[kind]: [row._asdict() for row in rows] for kind, rows in kept.items()}
 
