@@ -134,7 +134,7 @@ def _in_body(
     elif last in ("(", ",") and _in_segment_head(before):
         yield from _types(analysis)
     elif last == "->" or (last == "," and "->" in before and open_call(before) is None):
-        yield from (_symbol(analysis, s) for s in analysis.symbols.visible(*place) if s.kind == "tag")
+        yield from (_symbol(analysis, s) for s in _usable(analysis, place) if s.kind == "tag")
         yield from _types(analysis)
     elif (call := open_call(before)) is not None:
         yield from _arguments(analysis, call, place)
@@ -193,9 +193,16 @@ def _statement(
     yield from _values(analysis, place)
 
 
+def _usable(analysis: Analysis, place: tuple[int, int]) -> Iterator[Symbol]:
+    """Give what is visible at a place, of tags those that are made above it."""
+    for symbol in analysis.symbols.visible(*place):
+        if symbol.kind != "tag" or symbol.span is None or (symbol.span.line, symbol.span.column) < place:
+            yield symbol
+
+
 def _values(analysis: Analysis, place: tuple[int, int]) -> Iterator[types.CompletionItem]:
     seen: set[str] = set()
-    for symbol in analysis.symbols.visible(*place):
+    for symbol in _usable(analysis, place):
         if symbol.kind in ("tag", "counter", "parameter", "partition") and symbol.name not in seen:
             seen.add(symbol.name)
             yield _symbol(analysis, symbol)

@@ -54,6 +54,11 @@ def test_what_fits_is_offered_and_nothing_else(typed, there, absent):
     assert not absent & found
 
 
+def test_tags_that_are_made_further_down_are_not_offered():
+    assert {"u", "v"} <= offered("print(")
+    assert "field" not in offered("print(")
+
+
 def test_members_files_modules_and_options_are_offered():
     fft = (PROGRAMS / "fft2d.coven").read_text()
     analysis = analysed(fft, str(PROGRAMS / "fft2d.coven"))

@@ -11,6 +11,9 @@ from pse.modules.load._imports import import_python
 rasterio = pytest.importorskip("rasterio", reason="rasterio (extra pse[scenes]) is not installed")
 pytest.importorskip("pyproj", reason="pyproj (extra pse[scenes]) is not installed")
 
+# Modules ignore it while they open a file; ranks are threads here, and Python has one set of filters for all.
+pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+
 FOLDER = Path(__file__).parents[2] / "programs" / "scenes"
 DATA = FOLDER / "data"
 ROWS, COLUMNS, SCENES = 160, 192, 4

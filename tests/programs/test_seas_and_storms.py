@@ -16,6 +16,9 @@ rasterio = pytest.importorskip("rasterio", reason="rasterio (extra pse[scenes]) 
 netCDF4 = pytest.importorskip("netCDF4", reason="netCDF4 (extra pse[scenes]) is not installed")
 pytest.importorskip("pyproj", reason="pyproj (extra pse[scenes]) is not installed")
 
+# Modules ignore it while they open a file; ranks are threads here, and Python has one set of filters for all.
+pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
+
 FOLDER = Path(__file__).parents[2] / "programs" / "scenes"
 ROWS, COLUMNS, DAYS = 30, 44, 2
 

@@ -5,6 +5,7 @@ Offsets are those of JavaScript, which counts characters beyond the basic plane 
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ from pse.lsp import Symbol
 from pse.modules import module_comment
 
 Json = dict[str, Any]
+
+_MOST_TYPES = 4096
+"""Types that are kept with their texts, since one graph follows another."""
 
 
 class Offsets:
@@ -299,9 +303,7 @@ class _Writer:
     def _tag(self, kind: Type | None) -> Json:
         if kind is None:
             return {"tagType": None, "tagDistribution": ""}
-        plain = kind.scalar and not kind.distribution.distributed
-        where = "" if plain else render_distribution(kind.distribution, display=_own)
-        return {"tagType": _element_and_shape(kind), "tagDistribution": where}
+        return {"tagType": _element_and_shape(kind), "tagDistribution": _where(kind)}
 
     # Edges.
 
@@ -464,9 +466,16 @@ def innermost(model: ProgramModel, offset: int) -> Element | None:
     return found
 
 
+@functools.lru_cache(maxsize=_MOST_TYPES)
 def _element_and_shape(kind: Type) -> str:
     element = kind.element.label if kind.element else "T"
     return f"{element}{render_shape(kind, display=_own)}"
+
+
+@functools.lru_cache(maxsize=_MOST_TYPES)
+def _where(kind: Type) -> str:
+    plain = kind.scalar and not kind.distribution.distributed
+    return "" if plain else render_distribution(kind.distribution, display=_own)
 
 
 def _own(name: str) -> str:

@@ -58,6 +58,7 @@ class ProgramModel:
         names.give(self.text, self.elements)
         self._by_id = {element.id: element for element in self.elements}
         self._ports: dict[Element, Ports] = {}
+        self._threads: dict[Element, str | None] = {}
         self._segments: dict[str, sx.Segment | None] = {}
         self.flows: list[Flow] = Reaching(self.drawn.symbols, self.ports).flows(self.frames)
 
@@ -152,6 +153,11 @@ class ProgramModel:
 
     def thread(self, element: Element) -> str | None:
         """Give the thread on which a call runs; None for what runs on none, and for a segment."""
+        if element not in self._threads:
+            self._threads[element] = self._thread(element)
+        return self._threads[element]
+
+    def _thread(self, element: Element) -> str | None:
         if element.call is None or self.is_segment(element) or self.is_swap(element):
             return None
         site = self._sites.get(self.text.place(element.start))

@@ -362,7 +362,7 @@ def _too_deep(tokens: Iterable[Token], path: str) -> Diagnostic | None:
         elif token.type not in _OPERANDS and token.type not in CLOSING:
             total -= pending[-1]
             pending[-1] = 0
-        if max(len(pending) - 1, total) > MAX_NESTING:
+        if total > MAX_NESTING or len(pending) > MAX_NESTING + 1:
             what = "expression" if total > MAX_NESTING else "nesting"
             message = (
                 f"{what} too deep: more than {MAX_NESTING} {'operators' if total > MAX_NESTING else 'levels'}"

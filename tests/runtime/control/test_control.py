@@ -328,7 +328,8 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
         assert "can't do `jump`" in pse_says("ctl", "it", "jump", code=2)
         drawn = pse_says("watch", "it", "u", "-n", "1", "-o", "u.npz").splitlines()
         assert drawn[0].startswith("u at controlled.coven:12:3, k = ")
-        assert len(drawn) == 1 + N // 2
+        assert len(drawn[1:-1]) == N // 2
+        assert drawn[-1] == "u: 1 frame in u.npz"
         assert np.load(directory / "u.npz")["values"].shape == (1, N, N)
         assert "running" in pse_says("ctl", "it", "resume")
         assert pse_says("ctl", "it", "stop") == "it: stopping\n"
