@@ -10,9 +10,11 @@
 
 PSE_TRACE_HOT_DATA struct pse_trace_clock_state pse_trace_clock_state;
 
+/* Each reading is 20 ns off at most. */
 enum {
-    SPAN = 1000000,       /* ns until both are read again */
-    RATE_SPAN = 50000000, /* ns from which a rate is found: each reading is 20 ns off at most */
+    SPAN = 1000000,            /* ns until both are read again */
+    RATE_SPAN = 50000000,      /* ns from which a rate is found */
+    FIRST_RATE_SPAN = 2000000, /* the same of the first one: MPI takes longer to start */
     READINGS = 8,
 };
 
@@ -84,7 +86,7 @@ uint64_t pse_trace_read_clocks(void)
     struct pse_trace_clock_state *state = &pse_trace_clock_state;
     const uint64_t latest = state->time + (state->span * state->rate >> 32);
     struct clock_reading now = {0, pse_clock()};
-    const bool finds_rate = now.time - base.time >= RATE_SPAN;
+    const bool finds_rate = now.time - base.time >= (state->rate ? RATE_SPAN : FIRST_RATE_SPAN);
     if (is_trusted && (finds_rate || state->rate)) {
         now = read_both();
         if (finds_rate)
