@@ -166,6 +166,22 @@ def test_a_compile_error_keeps_the_users_line(write):
     assert "f.c:4:10: error: 'nope' undeclared" in message
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "last"),
+    [
+        ("twice.c", DOUBLE.removesuffix("}\n"), 6),
+        ("twice.c", DOUBLE + "struct pair { int a; }\n", 8),
+        ("twice.c", DOUBLE + "int other(\n", 8),
+        ("twice.cpp", DOUBLE.replace("int twice", 'extern "C" int twice').removesuffix("}\n"), 6),
+    ],
+)
+def test_a_file_that_ends_too_soon_is_told_so(write, name, text, last):
+    error = failure(write, name, text)
+    assert f"\n{name}:{last}:1: error: " in error.message
+    assert len(error.message.splitlines()) == 3
+    assert "a `}`, `)` or `;` is missing" in error.help
+
+
 def test_the_check_keeps_the_compilers_columns(write, reference):
     path = write("f.c", "//@ coven module f(in i64 k)\nint f(long k) { return nope; }\n")
     (diagnostic,) = find_unbuildable([reference(path)])

@@ -43,6 +43,11 @@ _FORTRANS_MPI = (
 )
 
 
+_NO_END = (
+    "end what begins in this file and has no end: a `}`, `)` or `;` is missing, mostly in the last lines"
+)
+
+
 @dataclass(frozen=True)
 class _Mismatch:
     place: Place
@@ -81,6 +86,10 @@ def failed_build(source: Source, rule: BuildRule, step: Step, output: str, code:
         define = f"define {what} in this file, or name the library that has {what} in a directive"
         advice = _FORTRANS_MPI if mpi else f"{define}: coven link LIBRARY"
         return BuildError(f"{source.shown} can't be linked: nothing defines {names}\n{lines}", help=advice)
+    if (first := _first_behind(source, rule, output)) is not None:
+        number = len(source.text.rstrip().split("\n"))
+        words = f"{source.shown}:{number}:1: error: {first} (of what the compiler reads behind this file)"
+        return BuildError(f"{source.shown} doesn't compile\n{lines}\n{words}", help=_NO_END)
     words = (
         translate_output(source, rule, output)
         or f"the compiler printed nothing and ended with exit code {code}"
@@ -125,6 +134,18 @@ def _own_errors(source: Source, rule: BuildRule, output: str) -> bool:
         return any(int(head["line"]) < first for head in _CYTHON_HEAD.finditer(output))
     heads = (_HEAD.match(line) for line in output.split("\n"))
     return any(head and head["path"] == str(source.path) and "error" in head["kind"] for head in heads)
+
+
+def _first_behind(source: Source, rule: BuildRule, output: str) -> str | None:
+    """Give the first error, if it is in what a compiler reads behind the user's file, which includes that."""
+    if rule.extension or not rule.trampoline_file or _own_errors(source, rule, output):
+        return None
+    lines = output.split("\n")
+    for number, line in enumerate(lines):
+        head = _HEAD.match(line)
+        if head is not None and "error" in head["kind"]:
+            return head["text"] if rule.trampoline_file in "\n".join(lines[: number + 1]) else None
+    return None
 
 
 def translate_output(source: Source, rule: BuildRule, output: str) -> str:
