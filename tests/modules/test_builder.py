@@ -182,6 +182,13 @@ def test_a_file_that_ends_too_soon_is_told_so(write, name, text, last):
     assert "a `}`, `)` or `;` is missing" in error.help
 
 
+def test_a_mistake_in_a_header_of_the_user_is_shown_there(write):
+    write("mine.h", "static int wrong(void) { return nope; }\n")
+    error = failure(write, "twice.c", '#include "mine.h"\n' + DOUBLE)
+    assert "mine.h:1:33: error: 'nope' undeclared" in error.message.replace("‘", "'").replace("’", "'")
+    assert "missing" not in error.help
+
+
 def test_the_check_keeps_the_compilers_columns(write, reference):
     path = write("f.c", "//@ coven module f(in i64 k)\nint f(long k) { return nope; }\n")
     (diagnostic,) = find_unbuildable([reference(path)])

@@ -41,8 +41,6 @@ _MPI_MODULE = re.compile(r"'mpi(?:_f08)?\.mod'")
 _FORTRANS_MPI = (
     "this MPI has no Fortran interface: declare MPI's C functions with bind(C), or give the communicator to C"
 )
-
-
 _NO_END = (
     "end what begins in this file and has no end: a `}`, `)` or `;` is missing, mostly in the last lines"
 )
@@ -144,7 +142,11 @@ def _first_behind(source: Source, rule: BuildRule, output: str) -> str | None:
     for number, line in enumerate(lines):
         head = _HEAD.match(line)
         if head is not None and "error" in head["kind"]:
-            return head["text"] if rule.trampoline_file in "\n".join(lines[: number + 1]) else None
+            said = "\n".join(lines[: number + 1])
+            is_behind = (
+                rule.trampoline_file in said and f"from {source.path}:" not in said
+            )  # A header of the user.
+            return head["text"] if is_behind else None
     return None
 
 
@@ -173,7 +175,7 @@ def _is_trampoline(path: str, rule: BuildRule) -> bool:
 
 
 def _is_scaffolding(line: str, rule: BuildRule) -> bool:
-    included = line.startswith("In file included from")
+    included = line.lstrip().startswith(("In file included from", "from "))
     names_trampolines = bool(rule.trampoline_file) and rule.trampoline_file in line
     return (included and names_trampolines) or line.startswith(
         ("compilation terminated", "cc1", "collect2: error")
