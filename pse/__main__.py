@@ -98,6 +98,7 @@ def _be_rank() -> int:
     if not request.serial:
         _replace_input()
     _prepare_process()
+    _share_cores()
     wait_tool = None
     if request.may_use_coopwait:
         from pse.toolstack import Coopwait
@@ -146,6 +147,17 @@ def _parse() -> "Request":
     if not isinstance(made, Request):
         sys.exit(made)  # --help
     return made
+
+
+def _share_cores() -> None:
+    """Let libraries that start threads (BLAS, OpenMP) leave the other ranks of this node their cores.
+
+    OpenBLAS starts its threads as NumPy is imported, and all of them look for work until they fall asleep.
+    """
+    from pse.runtime.supervise import local_ranks
+
+    if (ranks := local_ranks()) > 1:
+        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // ranks)))
 
 
 def _prepare_process() -> None:

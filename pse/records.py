@@ -1,20 +1,23 @@
 """Data classes whose definition costs a tenth of what the standard library's does.
 
-`dataclasses.dataclass` writes and compiles up to six functions for each class while its module is imported:
-half of the time that `pse check` took.  The classes made here are data classes as well (`fields`, `replace`
-and `asdict` take them), but share the functions that compare and print, and their `__init__` is compiled when
-the first object is made.  A subclass must be made by the same decorator.
+`dataclasses.dataclass` looks at all annotations and writes and compiles up to six functions for each class
+while its module is imported: half of the time that `pse check` took.  The classes made here are data classes as
+well (`fields`, `replace` and `asdict` take them), but all this is done when it is first needed: in most
+processes, for most classes never.  A subclass must be made by the same decorator.
 """
 
 import dataclasses
 from collections.abc import Callable, Sequence
 from operator import attrgetter
+from threading import RLock
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["dataclass", "replace"]
 
 Field = dataclasses.Field[Any]
 _QUICK: tuple[dict[str, bool], ...] = ({}, {"frozen": True})
+_PROCESSING = RLock()
 
 if TYPE_CHECKING:
     from dataclasses import dataclass, replace
@@ -38,7 +41,7 @@ else:
         Raises
         ------
         TypeError
-            A field without a default follows one with a default.
+            A field without a default follows one with a default: found when the class is first used.
 
         Examples
         --------
@@ -95,60 +98,109 @@ else:
 
 
 def _make(cls: type) -> type:
-    return _add(cls, {**_methods(cls), "__hash__": None})
+    return _add(cls, {**_METHODS, **_WORDS}, {"__hash__": None})
 
 
 def _freeze(cls: type) -> type:
-    return _add(cls, {**_methods(cls), **_frozen_methods(cls)})
+    return _add(cls, {**_METHODS, **_FROZEN_METHODS, **_WORDS}, {})
 
 
-def _add(cls: type, methods: dict[str, Any]) -> type:
-    own = vars(cls)
-    for name, method in methods.items():
+def _add(cls: type, later: dict[str, Callable[[Any], Any]], at_once: dict[str, None]) -> type:
+    own = dict(vars(cls))
+    for name, value in [*at_once.items(), *((name, _Later(cls, name, make)) for name, make in later.items())]:
         if own.get(name) is None:  # A class that has __eq__ has None for __hash__.
-            setattr(cls, name, method)
+            setattr(cls, name, value)
+    if "__init__" in own:  # Nothing else would take the `field(…)` out of its attributes.
+        _process(cls)
     return cls
 
 
-def _methods(cls: Any) -> dict[str, Any]:
-    """Make a data class of it; give the methods that each has."""
-    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    _check_order(cls)
-    fields = dataclasses.fields(cls)
-    compared = _getter([field.name for field in fields if field.compare])
-    printed = [field.name for field in fields if field.repr]
+class _Later:
+    """Stands for an attribute of a data class until it is looked up, and puts what it makes in its place."""
+
+    def __init__(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        self._owner, self._name, self._make = owner, name, make
+
+    def __get__(self, instance: object, _: object = None) -> Any:
+        made = self._make(self._owner)
+        setattr(self._owner, self._name, made)
+        return made if instance is None or not isinstance(made, FunctionType) else made.__get__(instance)
+
+
+def _process(cls: Any) -> None:
+    """Make a data class of it, once."""
+    with _PROCESSING:
+        if isinstance(vars(cls)["__dataclass_fields__"], _Later):
+            dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
+            _check_order(cls)
+
+
+def _fields_of(cls: Any) -> dict[str, Field]:
+    _process(cls)
+    found: dict[str, Field] = vars(cls)["__dataclass_fields__"]
+    return found
+
+
+def _parameters_of(cls: Any) -> Any:
+    _process(cls)
+    return vars(cls)["__dataclass_params__"]
+
+
+def _match_args_of(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls) if field.init and not field.kw_only)
+
+
+def _eq_of(cls: Any) -> Any:
+    compared = _getter([field.name for field in dataclasses.fields(cls) if field.compare])
 
     def __eq__(self: Any, other: object) -> Any:
         return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return __eq__
+
+
+def _repr_of(cls: Any) -> Any:
+    printed = [field.name for field in dataclasses.fields(cls) if field.repr]
 
     def __repr__(self: Any) -> str:
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in printed)
         return f"{self.__class__.__qualname__}({values})"
 
-    return {"__init__": _FirstInit(cls), "__eq__": __eq__, "__repr__": __repr__}
+    return __repr__
 
 
-def _frozen_methods(cls: Any) -> dict[str, Any]:
+def _hash_of(cls: Any) -> Any:
     fields = dataclasses.fields(cls)
     hashed = _getter(
         [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
     )
-    names = {field.name for field in fields}
 
     def __hash__(self: Any) -> int:
         return hash(hashed(self))
+
+    return __hash__
+
+
+def _setattr_of(cls: Any) -> Any:
+    names = {field.name for field in dataclasses.fields(cls)}
 
     def __setattr__(self: Any, name: str, value: object) -> None:
         if type(self) is cls or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
         super(cls, self).__setattr__(name, value)
 
+    return __setattr__
+
+
+def _delattr_of(cls: Any) -> Any:
+    names = {field.name for field in dataclasses.fields(cls)}
+
     def __delattr__(self: Any, name: str) -> None:
         if type(self) is cls or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
         super(cls, self).__delattr__(name)
 
-    return {function.__name__: function for function in (__hash__, __setattr__, __delattr__)}
+    return __delattr__
 
 
 def _check_order(cls: Any) -> None:
@@ -180,17 +232,6 @@ class _LeftOut:
 _LEFT_OUT = _LeftOut()
 
 
-class _FirstInit:
-    """Stands for the `__init__` of a class until it is looked up, and puts the compiled one in its place."""
-
-    def __init__(self, owner: Any) -> None:
-        self._owner = owner
-
-    def __get__(self, instance: object, _: object = None) -> Any:
-        made = self._owner.__init__ = _compile_init(self._owner)
-        return made if instance is None else made.__get__(instance)
-
-
 def _compile_init(cls: Any) -> Any:
     fields, scope = dataclasses.fields(cls), {"_set": object.__setattr__, "_left_out": _LEFT_OUT}
     form = "self.{} = {}" if cls.__setattr__ is object.__setattr__ else "_set(self, {!r}, {})"
@@ -219,3 +260,12 @@ def _assignment(field: Field, scope: dict[str, Any], form: str) -> str:
         scope |= {f"_made_{name}": field.default_factory, f"_default_{name}": _LEFT_OUT}
         value = f"_made_{name}() if {name} is _left_out else {name}" if field.init else f"_made_{name}()"
     return form.format(name, value) if field.init or value != name else ""
+
+
+_METHODS = {"__init__": _compile_init, "__eq__": _eq_of, "__repr__": _repr_of}
+_FROZEN_METHODS = {"__hash__": _hash_of, "__setattr__": _setattr_of, "__delattr__": _delattr_of}
+_WORDS = {
+    "__dataclass_fields__": _fields_of,
+    "__dataclass_params__": _parameters_of,
+    "__match_args__": _match_args_of,
+}

@@ -66,6 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("whatever else runs")
     # To compile all of `pse` would cost each process that tests start 0.1 s.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # OpenBLAS' threads look for work for 0.1 s in each process that imports NumPy.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     # MPICH looks at every network interface as it starts, and fails if one goes meanwhile: those of emulated
     # clusters do, in the tests beside.
     os.environ.setdefault("UCX_NET_DEVICES", "lo")

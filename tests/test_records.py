@@ -113,15 +113,16 @@ def test_each_object_has_its_own_default():
     assert (second.seen, first == second) == ([], True)
 
 
-def test_a_field_without_default_after_one_with_is_refused():
+def test_a_class_with_a_field_without_default_after_one_with_makes_no_object():
+    @dataclass(frozen=True)
+    class Wrong:
+        """Wrong order."""
+
+        a: int = 1
+        b: str
+
     with pytest.raises(TypeError, match="field b without a default follows a, which has one"):
-
-        @dataclass(frozen=True)
-        class Wrong:
-            """Wrong order."""
-
-            a: int = 1
-            b: str
+        Wrong(1, "b")
 
 
 def test_other_options_are_the_standard_librarys():

@@ -9,6 +9,7 @@ from ._processes import (
     die_with_parent as die_with_parent,
     inside_mpi_job as inside_mpi_job,
     local_rank as local_rank,
+    local_ranks as local_ranks,
     own_rank as own_rank,
 )
 from ._stdio import (

@@ -178,7 +178,17 @@ def local_rank() -> int | None:
 
 
 def local_ranks() -> int:
-    """Count the ranks of this node, as the environment says; 0 if it doesn't."""
+    """Count the ranks of this node.
+
+    Returns
+    -------
+    int
+        What the environment says; 0 if it doesn't.
+
+    See Also
+    --------
+    inside_mpi_job
+    """
     return len(node_ranks())
 
 

@@ -25,6 +25,7 @@ program pinned {
 }
 """
 MODULES = """
+import os
 import numpy as np
 
 #@ coven module make(in i64 n, out f64 x[n, n])
@@ -33,7 +34,7 @@ def make(n):
 
 #@ coven module show(in f64 x[m, n])
 def show(x):
-    pass
+    print("may start", os.environ.get("OMP_NUM_THREADS"))
 """
 
 
@@ -100,6 +101,15 @@ def test_a_run_shows_who_sits_where(pse, program):
     assert ended.code == 2
     assert "pin = 99999: core 99999 doesn't exist" in ended.err
     assert ended.err.count("error:") == 1
+
+
+@pytest.mark.mpi
+def test_libraries_start_as_many_threads_as_a_rank_has_cores_unless_told_otherwise(pse, program, monkeypatch):
+    cores = max(1, len(os.sched_getaffinity(0)) // 5)
+    for told, started in ((None, cores), ("7", 7)):
+        monkeypatch.delenv("OMP_NUM_THREADS") if told is None else monkeypatch.setenv("OMP_NUM_THREADS", told)
+        ended = pse("run", program.name, "-p", "2", "-q", cwd=program.parent)
+        assert ended.out.split("\n")[:-1] == [f"may start {started}"] * 4, ended.err
 
 
 @pytest.mark.mpi
