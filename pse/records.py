@@ -1,8 +1,8 @@
 """Data classes whose definition costs a tenth of what the standard library's does.
 
 `dataclasses.dataclass` looks at all annotations and writes and compiles up to six functions for each class
-while its module is imported: half of the time that `pse check` took.  The classes made here are data classes as
-well (`fields`, `replace` and `asdict` take them), but all this is done when it is first needed: in most
+while its module is imported: half of the time that `pse check` took.  The classes made here are data classes
+as well (`fields`, `replace` and `asdict` take them), but all this is done when it is first needed: in most
 processes, for most classes never.  A subclass must be made by the same decorator.
 """
 
