@@ -16,6 +16,10 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File, Files
 
+sys.path.append(str(Path(__file__).parents[2] / "tests"))
+
+from pse_testing.commands import WITHOUT_RANKS, shown_here
+
 SECONDS = 300
 PAGES = ("gallery.md", "flow.md", "galaxies.md", "molecules.md", "scenes.md")
 BLOCK = r"^```(sh|console pictures)\n(.*?)^```$"
@@ -23,9 +27,22 @@ BLOCK = r"^```(sh|console pictures)\n(.*?)^```$"
 
 def run(command: str, directory: Path) -> None:
     """Run a command of the page; if it fails, the manual is not built."""
+    words = shlex.split(command)
+    here = words[0] == "pse" and words[1] in WITHOUT_RANKS
+    code, shown = shown_here(words[1:], directory, {}) if here else run_process(words, directory)
+    if code:
+        raise Abort(
+            f"{shown}\nThe gallery can't be made: `{command}` ended with exit code {code}.\n"
+            "Its programs run on this machine: they need the compiled extensions (make ext) and an MPI\n"
+            "(pip install 'pse[mpich,fft,views,scenes]')."
+        )
+
+
+def run_process(words: list[str], directory: Path) -> tuple[int, str]:
+    """Run a command in a process of its own; give its exit code and what it printed."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        shlex.split(command),
+        words,
         cwd=directory,
         env=os.environ | {"PATH": path},
         stdin=subprocess.DEVNULL,
@@ -35,12 +52,7 @@ def run(command: str, directory: Path) -> None:
         timeout=SECONDS,
         check=False,
     )
-    if done.returncode:
-        raise Abort(
-            f"{done.stdout}\nThe gallery can't be made: `{command}` ended with exit code {done.returncode}.\n"
-            "Its programs run on this machine: they need the compiled extensions (make ext) and an MPI\n"
-            "(pip install 'pse[mpich,fft,views,scenes]')."
-        )
+    return done.returncode, done.stdout
 
 
 def make(page: str, programs: Path) -> dict[str, bytes]:

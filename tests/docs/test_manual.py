@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +21,8 @@ from pse.cli import main
 from pse.runtime.distribution._moves import Moves
 from pse.runtime.status._report import Report, SiteReport, ThreadReport
 
+from .manual_pages import commands, followed, runnable
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 MANUAL = sorted(DOCS.glob("*.md"))
@@ -31,6 +33,13 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCED = re.compile(r"^(`{3,}).*?^\1[ ]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 ENTRIES = re.split(r"^## ", (DOCS / "diagnostics.md").read_text(), flags=re.MULTILINE)[1:]
 FENCES = re.compile(r"^(`{3,}).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
+SMALLER = {
+    "-D N=64 -D Re=400": "-D N=16 -D Re=100",
+    "programs/flow/plate.coven": "programs/flow/plate.coven -D NX=24 -D NY=16 -D NZ=2",
+    "programs/galaxies.coven": "programs/galaxies.coven -D bodies=500 -D steps=50",
+    "-D steps=2000 -D from=1500": "-D steps=100 -D from=50",
+}
+"""Sizes of the pictures of applications: those of the pages are computed every night."""
 TABLE = re.compile(r"<!-- table: imports -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -232,18 +241,57 @@ def test_the_api_reference_can_find_what_facades_export():
     assert not [(facade, name) for facade, file, name in exports() if name not in known(file)]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """Build the site, with all that its pages show."""
+@pytest.mark.parametrize("size", SMALLER)
+def test_what_is_made_smaller_is_in_one_command_of_a_page(size):
+    text = "\n".join(page.read_text() for page in MANUAL)
+    assert len(re.findall(rf"^pse run .*{re.escape(size)}", text, re.MULTILINE)) == 1
+
+
+@pytest.fixture(
+    scope="module", params=[SMALLER, pytest.param({}, marks=pytest.mark.nightly)], ids=["small", "as it is"]
+)
+def site(request, tmp_path_factory):
+    """Build the site, with all that its pages show; what their tests run is not run again."""
     pytest.importorskip("mkdocs", reason="mkdocs is in the extra docs: make docs")
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
     directory = tmp_path_factory.mktemp("site")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", DeprecationWarning)  # Plugins' own.
-        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(directory), strict=True))
+        config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(directory), strict=True)
+        gallery = config.hooks["docs/generate/gallery.py"]
+        patch.setattr(gallery, "run", run_unless_followed(gallery, request.param))
+        build(config)
     return directory
+
+
+def run_unless_followed(gallery: ModuleType, smaller: dict[str, str]) -> Callable[[str, Path], None]:
+    """Make what the hook runs: of an example it takes what is left where the page was followed."""
+    pages = [DOCS / name for name in gallery.PAGES]
+    examples = {line: page for page in pages for line in console_lines(page)}
+    really = gallery.run
+
+    def run(command: str, directory: Path) -> None:
+        if command not in examples:
+            for size, small in smaller.items():
+                command = command.replace(size, small)
+            return really(command, directory)
+        wrong, left = followed(examples[command])
+        assert not wrong, "\n\n".join(wrong)
+        for path in left.iterdir():
+            if not (directory / path.name).exists():
+                (directory / path.name).symlink_to(path)
+        return None
+
+    return run
+
+
+def console_lines(page: Path) -> Iterator[str]:
+    """Give the commands of a page that its test runs."""
+    for block in runnable(page.read_text()):
+        if "file" not in block.options:
+            yield from (command.text for command in commands(block))
 
 
 @pytest.mark.mpi
