@@ -61,6 +61,18 @@ def test_a_program_is_drawn_beside_its_text(open_desk, program):
     assert complaints(page) == []
 
 
+def test_without_a_program_there_is_nothing_to_save_undo_or_run(open_desk):
+    page = open_desk("")
+    page.one(".bar .main[disabled]")
+    impossible = {one.text for one in page.all(".bar button[disabled]")}
+    assert impossible == {"Save", "Undo", "Redo", "Run"}
+    page.command("Open a program")
+    page.one("dialog input").send_keys("heat.coven")
+    page.press("Enter")
+    page.wait(lambda: page.calls() and not page.all(".bar button[disabled]"))
+    assert complaints(page) == []
+
+
 def many_calls(pairs: int) -> str:
     calls = "".join(f"  copy(a) -> b{k}\n  thread_B sum(b{k}) -> s{k}\n" for k in range(pairs))
     return f"coven 1\nparam i64 n = 8\nprogram large {{\n  var f64[n] a\n  zero() -> a\n{calls}}}\n"

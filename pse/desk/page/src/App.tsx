@@ -98,8 +98,10 @@ function stateText(changed: boolean | undefined, connected: boolean): string {
 
 function CommandButton({ title, text, main = false }: { title: string; text: string; main?: boolean }) {
   const command = COMMANDS.find((one) => one.title === title)!;
+  const possible = useDesk((desk) => command.possible?.(desk) ?? true);
+  const words = `${title} (${command.keys})`;
   return (
-    <button className={main ? "main" : ""} title={`${title} (${command.keys})`} onClick={() => void command.run()}>
+    <button className={main ? "main" : ""} title={words} disabled={!possible} onClick={() => void command.run()}>
       {text}
     </button>
   );

@@ -24,14 +24,17 @@ import {
 import type { ProgramNode, Target } from "./protocol";
 import { shownRun, stop } from "./runs";
 import { askModule, buildSource, openSource, saveSource } from "./sources";
-import { type ChooserItem, type Theme, busy, desk, update } from "./store";
+import { type ChooserItem, type Desk, type Theme, busy, desk, update } from "./store";
 
 export interface Command {
   title: string;
   keys?: string; // "Ctrl+" is the command key of a Mac as well
   graphOnly?: boolean; // the key means something else in a text
+  possible?: (desk: Desk) => boolean; // always, where it is left out
   run: () => unknown;
 }
+
+const hasProgram = (desk: Desk) => desk.file !== null;
 
 export const COMMANDS: Command[] = [
   { title: "All commands", keys: "Ctrl+K", run: () => chooseCommand() },
@@ -40,11 +43,11 @@ export const COMMANDS: Command[] = [
   { title: "New module…", run: () => askModule() },
   { title: "Open a module’s source…", run: () => chooseSource() },
   { title: "Build the module’s source", keys: "Ctrl+B", run: () => buildSource() },
-  { title: "Save", keys: "Ctrl+S", run: () => saveAll() },
-  { title: "Undo", keys: "Ctrl+Z", run: () => undoEdit() },
-  { title: "Redo", keys: "Ctrl+Shift+Z", run: () => redoEdit() },
+  { title: "Save", keys: "Ctrl+S", possible: (desk) => hasProgram(desk) || desk.source !== null, run: () => saveAll() },
+  { title: "Undo", keys: "Ctrl+Z", possible: hasProgram, run: () => undoEdit() },
+  { title: "Redo", keys: "Ctrl+Shift+Z", possible: hasProgram, run: () => redoEdit() },
   { title: "Format the text", keys: "Ctrl+Shift+F", run: () => format() },
-  { title: "Run the program", keys: "Ctrl+Enter", run: () => runProgram() },
+  { title: "Run the program", keys: "Ctrl+Enter", possible: hasProgram, run: () => runProgram() },
   { title: "Stop the run", keys: "Ctrl+.", run: () => shownRun() && stop(shownRun()!.id) },
   { title: "Add a module or statement…", keys: "A", graphOnly: true, run: () => chooseModule() },
   { title: "Connect an output…", keys: "C", graphOnly: true, run: () => chooseOutput() },
