@@ -57,16 +57,49 @@ int32_t pse_engine_misfilled(const pse_engine *s, int64_t *filled, int64_t *capa
     return s->misfilled.slot;
 }
 
-/* What a Python module has returned: its output is made now.  It needs no place in the arena until it is
- * handed over, which waits for one. */
-pse_block *pse_engine_make_later(pse_engine *s, int32_t which, const int64_t *shape, int *code)
+static bool is_released(const pse_engine *s, const pse_call *call, int32_t slot)
+{
+    for (int32_t i = 0; i < call->releases; i++)
+        if (s->plan->releases[call->first_release + i] == slot)
+            return true;
+    return false;
+}
+
+static bool is_held_once(const pse_engine *s, const pse_block *block)
+{
+    if (atomic_load(&block->pinned) > 0 || block->parent != 0)
+        return false;
+    return pse_engine_buffer_is_private(block)
+               ? atomic_load(&block->references) == 1
+               : pse_arena_references(s->arena, pse_engine_buffer_handle(s, block)) == 1;
+}
+
+/* The buffer of an input that nobody needs after the call, if it has room for the output; else NULL. */
+static pse_block *take_over(pse_engine *s, int32_t slot, uint64_t bytes)
+{
+    const pse_engine_value *v = slot >= 0 ? pse_engine_slot_read(s->pending.context, slot) : NULL;
+    if (v == NULL || v->state != VALUE_BUFFER || s->buffers.guarded || v->as.buffer->bytes < bytes ||
+        !is_released(s, s->pending.call, slot) || !is_held_once(s, v->as.buffer))
+        return NULL;
+    pse_engine_buffer_retain(s, v->as.buffer, 1);
+    return v->as.buffer;
+}
+
+/* What a Python module has returned, or is about to: its output is made now.  It needs no place in the arena
+ * until it is handed over, which waits for one. */
+pse_block *pse_engine_make_later(pse_engine *s, int32_t which, int32_t instead, const int64_t *shape,
+                                 int *code)
 {
     const pse_call *call = s->pending.call;
     const pse_argument *argument = &s->plan->arguments[call->first_argument + which];
     pse_layout layout;
     pse_engine_layout_fill(&layout, argument->dtype, argument->itemsize, argument->ndim, shape);
     uint64_t bytes = pse_engine_layout_bytes(&layout);
-    pse_block *block = pse_engine_buffer_make(s, bytes, code);
+    pse_block *block = take_over(s, instead, bytes);
+    if (block != NULL)
+        return s->outputs.made[which] =
+                   pse_engine_buffer_describe_view(s, block, &layout, call->site, s->pending.context->tph);
+    block = pse_engine_buffer_make(s, bytes, code);
     if (block == NULL && *code == PSE_ARENA_FULL)
         block = pse_engine_buffer_make_private(s, bytes);
     if (block != NULL)

@@ -111,8 +111,10 @@ void pse_engine_set_real(pse_engine *engine, int32_t slot, double real, double i
 pse_block *pse_engine_made(const pse_engine *engine, int32_t argument); /* output allocated for it */
 /* The shape that an output of a Python call must have; of a LATER the most rows. False: it has no value. */
 bool pse_engine_shape_due(pse_engine *engine, int32_t argument, int64_t shape[PSE_MAX_DIMS]);
-pse_block *pse_engine_make_later(pse_engine *engine, int32_t argument, const int64_t *shape,
-                                 int *code); /* Allocate a LATER; NULL: PSE_ARENA_* */
+/* Allocate a LATER, or let it take over the buffer of the input slot `instead` (-1: of none) if nobody else
+ * needs that; NULL: PSE_ARENA_* */
+pse_block *pse_engine_make_later(pse_engine *engine, int32_t argument, int32_t instead, const int64_t *shape,
+                                 int *code);
 bool pse_engine_set_bytes(pse_engine *engine, int32_t slot, const char *data, uint64_t size); /* an object */
 bool pse_engine_enter(pse_engine *engine); /* The Python module starts, or goes on; false: no memory. */
 /* It returned, or waits for what it posted: true if its partition rests.  Then run again; PYTHON comes once

@@ -15,6 +15,18 @@ cdef extern from "strided_copy.h" nogil:
         const int64_t *shape, int ndim, size_t itemsize,
     )
 
+cdef extern from "rows.h" nogil:
+    int64_t pse_kernels_rows_leaving(
+        const int64_t *owner, int64_t rows, int64_t partitions, int64_t here, int64_t *leaving, int64_t *sent,
+    )
+    void pse_kernels_rows_pack(
+        char *packed, const char *x, size_t width, const int64_t *owner, const int64_t *leaving,
+        int64_t count, int64_t *place,
+    )
+    void pse_kernels_rows_keep(
+        char *kept, const char *x, size_t width, int64_t rows, const int64_t *leaving, int64_t count,
+    )
+
 
 cdef int refuse_mismatch(Py_buffer *dst, Py_buffer *src) except -1:
     to, source = [dst.shape[i] for i in range(dst.ndim)], [src.shape[i] for i in range(src.ndim)]
@@ -64,3 +76,97 @@ def strided_copy(dst, src):
             PyBuffer_Release(&source)
     finally:
         PyBuffer_Release(&to)
+
+
+def leaving_rows(const int64_t[::1] owner, int64_t here, int64_t[::1] leaving, int64_t[::1] sent):
+    """List the rows whose owner is not `here` in `leaving`, and count them in `sent` by owner.
+
+    Parameters
+    ----------
+    owner : buffer of int64, shape (rows,)
+        Which partition each row goes to.
+    here : int
+        The partition whose rows stay.
+    leaving : buffer of int64, shape (rows,)
+        Gets the rows that leave, in their order.
+    sent : buffer of int64, shape (partitions,)
+        Zeros; gets how many go to each partition.
+
+    Returns
+    -------
+    int
+        How many leave; -1 - i if row i is the first whose owner is none of the partitions.
+
+    Examples
+    --------
+    >>> leaving, sent = np.empty(4, np.int64), np.zeros(3, np.int64)
+    >>> leaving_rows(np.array([1, 2, 1, 0]), 1, leaving, sent)
+    2
+    >>> leaving[:2].tolist(), sent.tolist()
+    ([1, 3], [1, 0, 1])
+    """
+    if leaving.shape[0] < owner.shape[0]:
+        raise ValueError(f"there is room for {leaving.shape[0]} rows that leave, not for {owner.shape[0]}")
+    if not owner.shape[0] or not sent.shape[0]:
+        return 0
+    cdef const int64_t *owners = &owner[0]
+    cdef int64_t *rows = &leaving[0]
+    cdef int64_t *counts = &sent[0]
+    cdef int64_t found
+    with nogil:
+        found = pse_kernels_rows_leaving(owners, owner.shape[0], sent.shape[0], here, rows, counts)
+    return found
+
+
+def pack_rows(unsigned char[::1] packed, const unsigned char[::1] x, const int64_t[::1] owner,
+              const int64_t[::1] leaving, int64_t[::1] place):
+    """Put the rows that leave one behind the other, by owner.
+
+    Parameters
+    ----------
+    packed, x : buffer of bytes
+        The rows that leave, and all rows.
+    owner, leaving : buffer of int64
+        As `leaving_rows` has them, without room that is left.
+    place : buffer of int64, shape (partitions,)
+        Where among the packed rows those of each partition begin; it is counted up.
+
+    Examples
+    --------
+    >>> x, packed = np.arange(4, dtype=np.uint8), np.empty(2, np.uint8)
+    >>> pack_rows(packed, x, np.array([1, 2, 1, 0]), np.array([1, 3]), np.array([0, 1, 1]))
+    >>> packed.tolist()
+    [3, 1]
+    """
+    if not packed.shape[0]:
+        return
+    pse_kernels_rows_pack(<char *>&packed[0], <const char *>&x[0], packed.shape[0] // leaving.shape[0],
+                          &owner[0], &leaving[0], leaving.shape[0], &place[0])
+
+
+def keep_rows(unsigned char[::1] kept, const unsigned char[::1] x, int64_t rows, const int64_t[::1] leaving):
+    """Copy the rows that don't leave, in their order.
+
+    Parameters
+    ----------
+    kept, x : buffer of bytes
+        The rows that stay, and all rows; `kept` may lie in `x`.
+    rows : int
+        How many rows there are.
+    leaving : buffer of int64
+        The rows that leave, ascending.
+
+    Examples
+    --------
+    >>> kept = np.empty(2, np.uint8)
+    >>> keep_rows(kept, np.arange(4, dtype=np.uint8), 4, np.array([1, 3]))
+    >>> kept.tolist()
+    [0, 2]
+    """
+    if not kept.shape[0]:
+        return
+    cdef const int64_t *listed = &leaving[0] if leaving.shape[0] else NULL
+    cdef char *to = <char *>&kept[0]
+    cdef const char *source = <const char *>&x[0]
+    with nogil:
+        pse_kernels_rows_keep(to, source, x.shape[0] // rows, rows, listed, leaving.shape[0])

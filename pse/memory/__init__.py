@@ -11,8 +11,8 @@ a descriptor of three numbers.  Blocks are counted by reference, and their memor
 >>> float(same.array.sum())
 42.0
 
-The implementation is C (cext/arena), its face `_arena` is Cython; the kernel that moves strided data is in
-`_kernels`.  This room imports no other.
+The implementation is C (cext/arena), its face `_arena` is Cython; the kernels that move strided data and rows
+are in `_kernels`.  This room imports no other.
 """
 
 import lazy_loader

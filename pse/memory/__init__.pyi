@@ -5,7 +5,12 @@ from ._errors import (
     ArenaMemoryError as ArenaMemoryError,
     ArenaSystemError as ArenaSystemError,
 )
-from ._kernels import strided_copy as strided_copy
+from ._kernels import (
+    keep_rows as keep_rows,
+    leaving_rows as leaving_rows,
+    pack_rows as pack_rows,
+    strided_copy as strided_copy,
+)
 from ._records import (
     ArenaStatistics as ArenaStatistics,
     Descriptor as Descriptor,

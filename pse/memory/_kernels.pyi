@@ -1,5 +1,13 @@
 """Types of the kernels' Cython face (cext/kernels/_kernels.pyx)."""
 
+from typing import Any
+
+from numpy.typing import NDArray
 from typing_extensions import Buffer
 
 def strided_copy(dst: Buffer, src: Buffer) -> None: ...
+def leaving_rows(owner: NDArray[Any], here: int, leaving: NDArray[Any], sent: NDArray[Any]) -> int: ...
+def pack_rows(
+    packed: NDArray[Any], x: NDArray[Any], owner: NDArray[Any], leaving: NDArray[Any], place: NDArray[Any]
+) -> None: ...
+def keep_rows(kept: NDArray[Any], x: NDArray[Any], rows: int, leaving: NDArray[Any]) -> None: ...

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pse.memory._kernels import strided_copy
+from pse.memory._kernels import keep_rows, leaving_rows, pack_rows, strided_copy
 
 
 def definition_of_strided_copy(dst, src):
@@ -105,3 +105,41 @@ def test_a_read_only_destination_is_refused():
     array.flags.writeable = False
     with pytest.raises((BufferError, ValueError), match=r"read-only|writable"):
         strided_copy(array, np.zeros(3))
+
+
+@st.composite
+def migrations(draw):
+    """Rows of bytes, who owns each, and how far before or behind the first row those that stay are put."""
+    rows, width, count = draw(st.integers(0, 70)), draw(st.sampled_from([1, 8, 24])), draw(st.integers(1, 4))
+    here = draw(st.integers(0, count - 1))
+    owner = draw(st.lists(st.sampled_from([here] * 9 + [*range(count)]), min_size=rows, max_size=rows))
+    return np.array(owner, np.int64), width, count, here, draw(st.integers(-40, 40))
+
+
+@given(migrations())
+@settings(max_examples=300, deadline=None)
+def test_rows_that_leave_and_rows_that_stay(case):
+    """Those that stay may be put where all are, and overlap with what they were."""
+    owner, width, count, here, shift = case
+    memory = np.random.default_rng(len(owner)).integers(0, 256, (len(owner) + 80) * width, np.uint8)
+    x = memory[40 * width : (40 + len(owner)) * width]
+    table = x.reshape(-1, width).copy()
+    leaving, sent = np.empty(len(owner), np.int64), np.zeros(count, np.int64)
+    leaving = leaving[: leaving_rows(owner, here, leaving, sent)]
+    np.testing.assert_array_equal(leaving, np.flatnonzero(owner != here))
+    np.testing.assert_array_equal(sent, np.bincount(owner[owner != here], minlength=count))
+    packed = np.empty(len(leaving) * width, np.uint8)
+    pack_rows(packed, x, owner, leaving, np.cumsum(sent) - sent)
+    by_owner = [table[owner == p] for p in range(count) if p != here]
+    np.testing.assert_array_equal(packed, np.concatenate([*by_owner, table[:0]]).ravel())
+    stay = len(owner) - len(leaving)
+    kept = memory[(40 + shift) * width : (40 + shift + stay) * width]
+    keep_rows(kept, x, len(owner), leaving)
+    np.testing.assert_array_equal(kept, table[owner == here].ravel())
+
+
+@pytest.mark.parametrize("wrong", [-1, 3, 1 << 40])
+def test_a_row_whose_owner_does_not_exist(wrong):
+    owner = np.zeros(50, np.int64)
+    owner[33:] = wrong
+    assert leaving_rows(owner, 0, np.empty(50, np.int64), np.zeros(3, np.int64)) == -1 - 33

@@ -51,13 +51,16 @@ cdef class Calls(Core):
             raise ArithmeticError("an extent has no value")
         return tuple([shape[axis] for axis in range(ndim)])
 
-    def make_later(self, int32_t argument, tuple rows):
-        """Allocate an output of the pending call, now that its shape is known; gives the Buffer."""
+    def make_later(self, int32_t argument, tuple rows, int32_t instead=-1):
+        """Allocate an output of the pending call, now that its shape is known; gives the Buffer.
+
+        It is that of the input slot `instead`, if it has room and nobody needs the input after the call.
+        """
         cdef int64_t shape[8]
         cdef int code = 0
         for axis in range(len(rows)):
             shape[axis] = rows[axis]
-        cdef pse_block *block = pse_engine_make_later(self.sequencer, argument, shape, &code)
+        cdef pse_block *block = pse_engine_make_later(self.sequencer, argument, instead, shape, &code)
         if block is NULL:
             raise MemoryError("no memory left for an output")
         return self._wrap(block, True)

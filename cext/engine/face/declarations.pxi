@@ -56,7 +56,8 @@ cdef extern from "engine.h" nogil:
     int32_t pse_engine_misfilled(const pse_engine *sequencer, int64_t *filled, int64_t *capacity,
                                  uint8_t *overrun)
     bint pse_engine_shape_due(pse_engine *sequencer, int32_t argument, int64_t *shape)
-    pse_block *pse_engine_make_later(pse_engine *sequencer, int32_t argument, const int64_t *shape, int *code)
+    pse_block *pse_engine_make_later(pse_engine *sequencer, int32_t argument, int32_t instead,
+                                     const int64_t *shape, int *code)
     pse_block *pse_engine_made(const pse_engine *sequencer, int32_t argument)
     pse_block *pse_engine_buffer(pse_engine *sequencer, int32_t slot)
     void *pse_engine_data(pse_engine *sequencer, pse_block *buffer)

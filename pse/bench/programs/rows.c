@@ -23,25 +23,23 @@ int particles(double *x, int64_t n)
 }
 
 /* Rows go to the next partition, others each time. */
-//@ coven module owners(in f64 after, in i64 turn, out i64 owner[n], out f64 now)
-int owners(double after, int64_t turn, int64_t *owner, double *now, int64_t n)
+//@ coven module owners(in f64 after, in i64 turn, in f64 x[n, 3], out i64 owner[n])
+int owners(double after, int64_t turn, const double *x, int64_t *owner, int64_t n)
 {
     const int64_t here = coven_partition(), next = (here + 1) % coven_partitions();
-    (void)after;
+    (void)after, (void)x;
     for (int64_t i = 0; i < n; i++)
         owner[i] = (uint64_t)(i + 7 * turn) * 2654435761u / 65536 % MOVING == 0 ? next : here;
-    *now = (double)stamp();
     return 0;
 }
 
-/* A pass over the owners, and a copy of what moves. */
-//@ coven module least(in f64 after, in f64 x[n, 3], in i64 owner[n], out f64 took)
-int least(double after, const double *x, const int64_t *owner, double *took, int64_t n)
+/* A pass over the owners, and a copy of what moves; and when it is done. */
+//@ coven module least(in f64 x[n, 3], in i64 owner[n], out f64 took, out f64 now)
+int least(const double *x, const int64_t *owner, double *took, double *now, int64_t n)
 {
     const int64_t here = coven_partition();
     int64_t moving = 0;
     double *copy = malloc((size_t)(WIDTH * n + 1) * sizeof *copy);
-    (void)after;
     if (copy == NULL)
         return NO_MEMORY;
     memset(copy, 0, (size_t)(WIDTH * n / MOVING) * sizeof *copy);
@@ -51,6 +49,7 @@ int least(double after, const double *x, const int64_t *owner, double *took, int
             memcpy(copy + WIDTH * moving++, x + WIDTH * i, WIDTH * sizeof *copy);
     *took = (double)(stamp() - begin) + 0.0 * copy[0];
     free(copy);
+    *now = (double)stamp();
     return 0;
 }
 

@@ -56,6 +56,9 @@ class LoadedModule:
         Whether it takes any number of inputs of any type: `print` of the standard library alone.
     by_name : bool
         Whether the Python function gets its inputs by name.
+    makes : bool
+        Whether the Python function takes `make`, which makes its only output of so many rows, perhaps where
+        its first input is: some of ``pse.std`` do, to fill the array where it is to lie.
     error_text_function : callable or None, optional
         Gives the text of a code that the module returned, as `coven_error` does; None if it has
         none.
@@ -81,6 +84,7 @@ class LoadedModule:
     fills: frozenset[str] = frozenset()
     variadic: bool = False
     by_name: bool = False
+    makes: bool = False
     error_text_function: Callable[[int], bytes | None] | None = field(default=None, repr=False)
 
     @property
@@ -163,7 +167,9 @@ def load_module(reference: ModuleReference, mode: BuildMode = FAST) -> LoadedMod
         from pse.modules.std._functions import standard_function
 
         if (function := standard_function(reference.name)) is not None:
-            return replace(adapt(reference, function, frozenset()), variadic=reference.name == "print")
+            adapted = adapt(reference, function, frozenset())
+            makes = "make" in parameter_names(function)
+            return replace(adapted, variadic=reference.name == "print", makes=makes)
         return LoadedModule(reference.name, reference.path, reference.signature)
     if reference.language == "python":
         return _from_python(reference, reference.source)

@@ -6,10 +6,11 @@ outputs that it returns are copied once. A module that keeps an array beyond its
 
 from __future__ import annotations
 
+import functools
 import math
 import os
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Generator, Sequence
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class _UnfinishedCall:
     inputs: Sequence[tuple[Parameter, int]]
     outputs: Sequence[tuple[Parameter, int]]
     values: Sequence[Any]
-    made: Mapping[str, np.ndarray[Any, Any]]
+    made: dict[str, np.ndarray[Any, Any]]
     held: list[Buffer]
     posted: list[Request]
     awaited: Request | list[Request] = field(default_factory=list)
@@ -173,6 +174,10 @@ class PythonCalls:
             self._report(*values)
             begun = BegunCall(module, None, {}, None, {})
         else:
+            if module.makes and module.callable is not None:
+                instead = self._row(inputs[0][1])[1]
+                make = functools.partial(self._make, site, *outputs[0], made, instead=instead)
+                module = replace(module, callable=functools.partial(module.callable, make=make))
             enter_call(posted)
             begun = begin_call(module, values, made)
             end_if_forked()
@@ -189,14 +194,25 @@ class PythonCalls:
         return sum(
             _fill(call.site, p, call.made[p.name], result)
             if p.name in call.made
-            else self._make(call.site, p, row, result)
+            else _fill(call.site, p, self._make(call.site, p, row, call.made, result.shape[0]), result)
             if p.decided
             else self._store(p, row, result)
             for (p, row), result in zip(call.outputs, results, strict=True)
         )
 
-    def _make(self, site: CallSite, parameter: Parameter, row: int, result: np.ndarray[Any, Any]) -> int:
-        """Allocate an array of which it has decided how many rows it has; return the bytes copied."""
+    def _make(
+        self,
+        site: CallSite,
+        parameter: Parameter,
+        row: int,
+        made: dict[str, np.ndarray[Any, Any]],
+        rows: int,
+        instead: int = -1,
+    ) -> np.ndarray[Any, Any]:
+        """Allocate an array of which a module has decided how many rows it has; nothing is awaited then.
+
+        It lies in the buffer of the slot `instead` if nobody needs that any more.
+        """
         pending = self.sequencer.pending()
         assert pending is not None
         place, type = (
@@ -204,10 +220,11 @@ class PythonCalls:
             next(o.type for o in site.outputs if o.parameter.name == parameter.name),
         )
         most, *others = self.sequencer.shape_due(place, len(type.shape or ()))
-        if result.shape[0] > most:
-            raise _beyond_capacity(site, parameter, result.shape[0], most)
-        due = _array(self.sequencer.make_later(place, (result.shape[0], *others)), type.element, parameter)
-        return _fill(site, parameter, due, result)
+        if rows > most:
+            raise _beyond_capacity(site, parameter, rows, most)
+        buffer = self.sequencer.make_later(place, (rows, *others), instead)
+        made[parameter.name] = _array(buffer, type.element, parameter)
+        return made[parameter.name]
 
     def _store(self, parameter: Parameter, row: int, result: Any) -> int:
         """Store a scalar or object that the module returned; returns the bytes copied."""

@@ -30,6 +30,9 @@ def label(x):
 #@ coven module first(in f64 x[n, 2], out f64 row[1, 2])
 def first(x):
     return x[:1].copy()
+#@ coven module place(in f64 x[n, 2], out i64 address[1])
+def place(x):
+    return np.array([x.ctypes.data])
 #@ coven module tell(in string name, in T x[...])
 def tell(name, x):
     told[name] = x.copy()
@@ -51,7 +54,7 @@ def play(tmp_path):
     def played(body, owners, processors=1, **how):
         module.given, module.told = {"owners": owners}, {}
         text = f"""coven 1
-import "m.py" {{ draw, owners, some, label, first, tell }}
+import "m.py" {{ draw, owners, some, label, first, place, tell }}
 partition P = 5
 program rows {{
   draw(23) -> x
@@ -112,6 +115,43 @@ def test_rows_come_in_the_order_of_the_partitions_that_they_are_from(play, place
 def test_rows_that_stay_are_in_the_order_that_they_had(play):
     told = play(TWICE, lambda x, k: np.full(len(x), partition.index), processors=2)
     np.testing.assert_array_equal(told["whole"], np.arange(46.0).reshape(23, 2))
+
+
+IN_PLACE = """
+  PARALLEL over P {
+    owners(xs, 0) -> to
+    migrate(xs, by = to) -> ys
+    owners(ys, 1) -> back
+    place(ys) -> from @ block(0)
+    migrate(ys, by = back) -> zs
+    place(zs) -> at @ block(0)
+  }
+  gather(from) -> before
+  gather(at) -> after
+  gather(zs) -> whole
+  tell("before", before)
+  tell("after", after)
+  tell("whole", whole)"""
+AFTERWARDS = """
+  gather(ys) -> kept
+  tell("kept", kept)"""
+
+
+def around(x, k):
+    """The first row goes to the next partition, others stay; then the other way round."""
+    return np.where(np.arange(len(x)) == 0, (partition.index + 1 + k) % 5, partition.index)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_that_nobody_needs_any_more_migrate_where_they_are(play, place):
+    told = play(IN_PLACE, around, **place)
+    pieces = np.array_split(np.arange(46.0).reshape(23, 2), 5)
+    came = [pieces[k - 1][:1] for k in range(5)]
+    once = [pieces[0][1:], came[0], *(row for k in range(1, 5) for row in (came[k], pieces[k][1:]))]
+    np.testing.assert_array_equal(told["after"], told["before"])
+    kept = play(IN_PLACE + AFTERWARDS, around, **place)
+    np.testing.assert_array_equal(kept["kept"], np.concatenate(once))
+    np.testing.assert_array_equal(kept["whole"], told["whole"])
 
 
 EVENLY = """
