@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from pse.toolstack import Mpi, _library as library
+from pse.toolstack import Mpi, _library as library, _shipped as shipped
 
 pytestmark = pytest.mark.mpi
 
@@ -211,6 +211,29 @@ int main(void) { for (int c = 0, e; c < 10; c++) mpi_barrier_(&c, &e); return 0;
 """
 
 
+@pytest.fixture(scope="module")
+def fortran_calls(mpi, tmp_path_factory, shared_cache):
+    """Compile the calls, their MPI and the tool; give the folder, and the object that is preloaded."""
+    if mpi.path.name.startswith("libmpi.so.40"):
+        pytest.skip("the library of this test has handles that are numbers; Open MPI's are addresses")
+    folder = tmp_path_factory.mktemp("fortran")
+    for name, text in ("mpi", FORTRAN_MPI), ("tool", FORTRAN_TOOL), ("calls", FORTRAN_CALLS):
+        (folder / f"{name}.c").write_text(text)
+    shared = ["cc", "-shared", "-fPIC", "-w", f"-I{mpi.include}"]
+    fake = folder / mpi.path.name
+    for line in (
+        [*shared, "mpi.c", f"-Wl,-soname,{mpi.path.name}", "-o", fake.name],
+        [*shared, "tool.c", "-o", "tool.so"],
+        ["cc", "calls.c", fake.name, f"-Wl,--disable-new-dtags,-rpath,{folder}", "-o", "calls"],
+    ):
+        subprocess.run(line, cwd=folder, check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PSE_CACHE", str(shared_cache))
+        # Nothing here loads the tools that come with pse: to compile them for this MPI takes 20 s.
+        patch.setattr(shipped, "tools_for", lambda *_: shipped.BUILT)
+        return folder, library.library(Mpi(fake, mpi.include))
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
@@ -222,27 +245,12 @@ int main(void) { for (int c = 0, e; c < 10; c++) mpi_barrier_(&c, &e); return 0;
         ("only mpi_barrier_", list(range(10))),
     ],
 )
-def test_fortrans_entry_points_are_filtered_too(mpi, tmp_path, shared_cache, monkeypatch, filters, expected):
-    if mpi.path.name.startswith("libmpi.so.40"):
-        pytest.skip("the library of this test has handles that are numbers; Open MPI's are addresses")
-    for name, text in ("mpi", FORTRAN_MPI), ("tool", FORTRAN_TOOL), ("calls", FORTRAN_CALLS):
-        (tmp_path / f"{name}.c").write_text(text)
-    shared = ["cc", "-shared", "-fPIC", "-w", f"-I{mpi.include}"]
-    fake = tmp_path / mpi.path.name
-    for line in (
-        [*shared, "mpi.c", f"-Wl,-soname,{mpi.path.name}", "-o", fake.name],
-        [*shared, "tool.c", "-o", "tool.so"],
-        ["cc", "calls.c", fake.name, f"-Wl,--disable-new-dtags,-rpath,{tmp_path}", "-o", "calls"],
-    ):
-        subprocess.run(line, cwd=tmp_path, check=True)
-    (tmp_path / "conf").write_text(f"module ./tool.so\n{filters}")
-    monkeypatch.setenv("PSE_CACHE", str(shared_cache))
-    variables = {
-        "LD_PRELOAD": str(library.library(Mpi(fake, mpi.include))),
-        "PSE_TOOLS": str(tmp_path / "conf"),
-    }
+def test_fortrans_entry_points_are_filtered_too(fortran_calls, filters, expected):
+    folder, preload = fortran_calls
+    (folder / "conf").write_text(f"module ./tool.so\n{filters}")
+    variables = {"LD_PRELOAD": str(preload), "PSE_TOOLS": str(folder / "conf")}
     done = subprocess.run(
-        [tmp_path / "calls"],
+        [folder / "calls"],
         env=os.environ | variables,
         capture_output=True,
         text=True,
