@@ -117,6 +117,17 @@ bool pse_engine_shape_due(pse_engine *s, int32_t which, int64_t shape[PSE_MAX_DI
     return true;
 }
 
+/* Where blocks can't be equal, the first ones have one row more: as block_range of pse.language.types says. */
+pse_engine_row_block pse_engine_rows_of_push(const pse_push *push, const pse_layout *whole)
+{
+    pse_engine_row_block rows = {.layout = *whole};
+    int64_t size = whole->shape[0] / push->blocks, larger = whole->shape[0] % push->blocks;
+    int64_t first = push->part * size + (push->part < larger ? push->part : larger);
+    rows.layout.shape[0] = size + (push->part < larger);
+    rows.offset = (uint64_t)(first * whole->strides[0]);
+    return rows;
+}
+
 int pse_engine_make_joined(pse_engine *s, pse_context *context, const pse_call *call)
 {
     const pse_engine_value *v = pse_engine_slot_read(context, call->source);

@@ -71,6 +71,7 @@ cdef extern from "abi_plan.h" nogil:
         uint8_t again
         uint32_t depth
         uint32_t sharers
+        uint32_t blocks
 
     ctypedef struct pse_call:
         int32_t kind

@@ -98,7 +98,7 @@ PUSH_DTYPE = np.dtype(
         ("edge", "<u4"),
         ("rank", "<u4"),
         ("index", "<u4"),  # which piece, for edges with one piece for each partition
-        ("part", "<i4"),  # -1: the whole
+        ("part", "<i4"),  # -1: the whole; where `blocks` is not 0: which of the blocks
         ("remote", "u1"),  # through MPI
         ("throttled", "u1"),  # counts against the queue's depth
         # the part must arrive as a C-ordered array; else, on the node, the whole buffer does
@@ -107,6 +107,8 @@ PUSH_DTYPE = np.dtype(
         ("again", "u1"),
         ("depth", "<u4"),  # places in the queue to that rank
         ("sharers", "<u4"),  # how many pushes to this node, from this one on, share the part's block
+        # into how many even blocks the rows are cut that there are when it runs; 0: the plan has the part
+        ("blocks", "<u4"),
     ]
 )
 
@@ -431,6 +433,7 @@ class PushRow(NamedTuple):
     again: int
     depth: int
     sharers: int
+    blocks: int
 
 
 class CallRow(NamedTuple):

@@ -206,7 +206,7 @@ typedef struct pse_push {
     uint32_t edge;
     uint32_t rank;
     uint32_t index; /* which piece, for edges with one piece for each partition */
-    int32_t part; /* -1: the whole */
+    int32_t part; /* -1: the whole; where `blocks` is not 0: which of the blocks */
     uint8_t remote; /* through MPI */
     uint8_t throttled; /* counts against the queue's depth */
     /* the part must arrive as a C-ordered array; else, on the node, the whole buffer does */
@@ -214,14 +214,16 @@ typedef struct pse_push {
     uint8_t again; /* the same part as the push before, to another rank of this node: they share one block */
     uint32_t depth; /* places in the queue to that rank */
     uint32_t sharers; /* how many pushes to this node, from this one on, share the part's block */
+    /* into how many even blocks the rows are cut that there are when it runs; 0: the plan has the part */
+    uint32_t blocks;
 } pse_push;
 #ifndef __cplusplus
-_Static_assert(sizeof(pse_push) == 32 && offsetof(pse_push, slot) == 0 && offsetof(pse_push, edge) == 4 &&
+_Static_assert(sizeof(pse_push) == 36 && offsetof(pse_push, slot) == 0 && offsetof(pse_push, edge) == 4 &&
                offsetof(pse_push, rank) == 8 && offsetof(pse_push, index) == 12 &&
                offsetof(pse_push, part) == 16 && offsetof(pse_push, remote) == 20 &&
                offsetof(pse_push, throttled) == 21 && offsetof(pse_push, contiguous) == 22 &&
                offsetof(pse_push, again) == 23 && offsetof(pse_push, depth) == 24 &&
-               offsetof(pse_push, sharers) == 28,
+               offsetof(pse_push, sharers) == 28 && offsetof(pse_push, blocks) == 32,
                "pse_push as NumPy has it");
 #endif
 

@@ -298,11 +298,10 @@ static void copy_part(const pse_engine *s, pse_block *copy, const pse_block *blo
     pse_engine_buffer_move(s, part, pse_engine_buffer_data(s, copy), pse_engine_buffer_data(s, block));
 }
 
-/* Copy a part of `block` into a block of its own, in the arena or (private) in this rank's memory. */
-pse_block *pse_engine_buffer_pack(pse_engine *s, const pse_context *context, const pse_call *call,
-                                  pse_block *block, const pse_part *part, bool private_copy, int *code)
+/* A block for a copy, in the arena or (private) in this rank's memory. */
+static pse_block *make_copy(pse_engine *s, const pse_context *context, const pse_call *call,
+                            const pse_layout *from, bool private_copy, int *code)
 {
-    const pse_layout *from = part ? &part->layout : &block->layout;
     pse_layout layout;
     pse_handle handle;
     pse_block *copy;
@@ -319,12 +318,30 @@ pse_block *pse_engine_buffer_pack(pse_engine *s, const pse_context *context, con
     }
     if (copy == NULL)
         return NULL;
-    pse_engine_buffer_describe(s, copy, &layout, call->site, context->tph);
-    if (part != NULL)
-        copy_part(s, copy, block, part);
-    else
-        copy_whole(s, copy, block);
     pse_engine_count_up(&pse_board_statistics(s->board, s->plan->rank, call->site)->copied, bytes);
+    return pse_engine_buffer_describe(s, copy, &layout, call->site, context->tph);
+}
+
+pse_block *pse_engine_buffer_pack(pse_engine *s, const pse_context *context, const pse_call *call,
+                                  pse_block *block, const pse_part *part, bool private_copy, int *code)
+{
+    const pse_layout *from = part ? &part->layout : &block->layout;
+    pse_block *copy = make_copy(s, context, call, from, private_copy, code);
+    if (copy != NULL && part != NULL)
+        copy_part(s, copy, block, part);
+    else if (copy != NULL)
+        copy_whole(s, copy, block);
+    return copy;
+}
+
+pse_block *pse_engine_buffer_pack_rows(pse_engine *s, const pse_context *context, const pse_call *call,
+                                       pse_block *block, const pse_engine_row_block *rows, bool private_copy,
+                                       int *code)
+{
+    pse_block *copy = make_copy(s, context, call, &rows->layout, private_copy, code);
+    if (copy != NULL)
+        memcpy(pse_engine_buffer_data(s, copy), (char *)pse_engine_buffer_data(s, block) + rows->offset,
+               pse_engine_layout_bytes(&rows->layout));
     return copy;
 }
 

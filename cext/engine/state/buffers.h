@@ -27,6 +27,12 @@ typedef struct pse_engine_buffers {
     bool guarded;   /* every buffer has pages of its own, between two that nobody may touch */
 } pse_engine_buffers;
 
+/* Rows of an array, one behind the other. */
+typedef struct pse_engine_row_block {
+    pse_layout layout;
+    uint64_t offset; /* bytes from the array's begin */
+} pse_engine_row_block;
+
 /* Make a buffer; NULL and *code = PSE_ARENA_* if there is no room. */
 pse_block *pse_engine_buffer_make(pse_engine *s, uint64_t bytes, int *code);
 pse_block *pse_engine_buffer_make_private(pse_engine *s, uint64_t bytes); /* NULL: no memory */
@@ -39,6 +45,10 @@ void pse_engine_buffer_retain(pse_engine *s, pse_block *block, uint32_t count);
  * this rank's memory. */
 pse_block *pse_engine_buffer_pack(pse_engine *s, const pse_context *context, const pse_call *call,
                                   pse_block *block, const pse_part *part, bool private_copy, int *code);
+/* The same for rows of it. */
+pse_block *pse_engine_buffer_pack_rows(pse_engine *s, const pse_context *context, const pse_call *call,
+                                       pse_block *block, const pse_engine_row_block *rows, bool private_copy,
+                                       int *code);
 /* Copy a part from one array to another; returns the bytes copied. */
 uint64_t pse_engine_buffer_move(const pse_engine *s, const pse_part *part, char *to, const char *from);
 /* Whether this rank's slot is the only holder, so that the block may be written in place.  If not, ask to be

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "dynamic_rows.h"
 #include "state/buffers.h"
 #include "state/engine_state.h"
 #include "state/slots.h"
@@ -27,14 +28,21 @@ static bool is_stretch(const pse_engine *s, const pse_part *part, uint64_t *offs
 
 /* A view on a stretch of a block of the arena, described by a head of its own. */
 static pse_block *viewed(pse_engine *s, const pse_context *context, const pse_call *call, pse_block *block,
-                         const pse_part *part, uint64_t offset, int *code)
+                         const pse_layout *layout, uint64_t offset, int *code)
 {
     pse_handle handle;
-    *code = pse_arena_view(s->arena, pse_engine_buffer_handle(s, block), offset, part->bytes, &handle);
+    *code = pse_arena_view(s->arena, pse_engine_buffer_handle(s, block), offset,
+                           pse_engine_layout_bytes(layout), &handle);
     if (*code != 0)
         return NULL;
-    return pse_engine_buffer_describe_view(s, pse_engine_block_at(s, handle), &part->layout, call->site,
+    return pse_engine_buffer_describe_view(s, pse_engine_block_at(s, handle), layout, call->site,
                                            context->tph);
+}
+
+/* The part that the plan has for a push; NULL: it gives the whole, or rows that are counted when it runs. */
+static const pse_part *planned_part(const pse_engine *s, const pse_push *push)
+{
+    return push->part >= 0 && push->blocks == 0 ? &s->plan->parts[push->part] : NULL;
 }
 
 /* Whether the part, whose pushes follow each other, also goes to another node: it is sent from where it lies,
@@ -57,14 +65,19 @@ static bool part_travels(const pse_engine *s, const pse_call *call, const pse_pu
 static pse_block *part_block(pse_engine *s, pse_context *context, const pse_call *call, const pse_push *push,
                              pse_block *block, int *code)
 {
-    const pse_part *part = &s->plan->parts[push->part];
+    const pse_part *part = planned_part(s, push);
     bool to_self = pse_engine_buffer_is_private(block) && push->rank == s->plan->rank && push->sharers == 1;
     uint64_t offset;
     bool view = !pse_engine_buffer_is_private(block) && !s->buffers.guarded && context->by_view &&
                 !part_travels(s, call, push);
+    if (part == NULL) {
+        pse_engine_row_block rows = pse_engine_rows_of_push(push, &block->layout);
+        return view ? viewed(s, context, call, block, &rows.layout, rows.offset, code)
+                    : pse_engine_buffer_pack_rows(s, context, call, block, &rows, to_self, code);
+    }
     if (!view || !is_stretch(s, part, &offset))
         return pse_engine_buffer_pack(s, context, call, block, part, to_self, code);
-    return viewed(s, context, call, block, part, offset, code);
+    return viewed(s, context, call, block, &part->layout, offset, code);
 }
 
 /* A private buffer that other ranks of the node will read moves into the arena. */
@@ -104,7 +117,7 @@ static pse_block *local_block(pse_engine *s, pse_context *context, const pse_cal
 static int to_outbox(pse_engine *s, pse_context *context, const pse_call *call, const pse_push *push,
                      const pse_message *message, const pse_engine_value *v)
 {
-    const pse_part *part = push->part >= 0 ? &s->plan->parts[push->part] : NULL;
+    const pse_part *part = planned_part(s, push);
     pse_block *buffer = v->state == VALUE_BUFFER ? v->as.buffer : NULL;
     bool in_order = part && (!push->contiguous ||
                              (part->moves == 1 && part->bytes == pse_engine_layout_bytes(&part->layout)));
@@ -123,6 +136,11 @@ static int to_outbox(pse_engine *s, pse_context *context, const pse_call *call, 
         return 0;
     entry->data = pse_engine_buffer_data(s, buffer);
     entry->layout = part ? part->layout : buffer->layout;
+    if (push->blocks > 0) {
+        pse_engine_row_block rows = pse_engine_rows_of_push(push, &buffer->layout);
+        entry->data += rows.offset;
+        entry->layout = rows.layout;
+    }
     entry->moves = in_order ? &s->plan->moves[part->first_move] : NULL;
     entry->moves_count = in_order ? (uint32_t)part->moves : 0;
     return 0;
@@ -177,7 +195,8 @@ static int push_one(pse_engine *s, pse_context *context, const pse_call *call, i
             message.value.pointer = block;
         else
             message.value.handle = pse_engine_buffer_handle(s, block);
-        bytes = push->part >= 0 ? s->plan->parts[push->part].bytes : pse_engine_layout_bytes(&block->layout);
+        const pse_part *part = planned_part(s, push);
+        bytes = part ? part->bytes : pse_engine_layout_bytes(&block->layout);
         if (call->lend)
             __atomic_or_fetch(&block->flags, PSE_BLOCK_LENT, __ATOMIC_RELAXED);
     }

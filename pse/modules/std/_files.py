@@ -119,14 +119,21 @@ def load(file: str, name: str = "") -> np.ndarray:
     ModuleError
         If the file is missing, can't be read, or doesn't say its shape.
     """
+    with as_it_is(file, name) as stored:
+        found: np.ndarray = stored[(slice(None),) * len(stored.shape)]
+        return found
+
+
+@contextmanager
+def as_it_is(file: str, name: str) -> Iterator[Any]:
+    """Open what a file holds, whatever that is: see `load`."""
     unknown = ArrayFile(file, (), np.dtype(np.uint8), name)
     format = format_of(unknown, "load")
     if format is RAW:
         message = f"load: {file} does not say how many elements an array has, nor of what type"
         raise ModuleError(message, help="declare all extents of the array, or keep it as .npy")
     with explained(file, "loaded"), format.opened(unknown) as stored:
-        found: np.ndarray = stored[(slice(None),) * len(stored.shape)]
-        return found
+        yield stored
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def load(
     Without `a` it is returned: the program leaves open how many rows it has.
     """
     if a is None:
-        found = files.load(file, name)
+        found = files.load(file, name) if pieces is None else parallel_files.load_rows(file, pieces, name)
         return (found, 0) if tells else found
     if pieces is None:
         files.load_into(file, a, name)

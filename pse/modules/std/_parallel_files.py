@@ -1,7 +1,8 @@
 """Distributed arrays in files: every partition writes and reads its own part, and no rank holds all of it.
 
 The first partition makes a draft beside the file, as long as the file will be; all write into it at the
-places where their elements belong, and the first one gives it its name when all have.
+places where their elements belong, and the first one gives it its name when all have.  Where modules decide
+how many rows the pieces have, all partitions tell each other these numbers before.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pse.language.types import block_range
 from pse.modules.std import _files as files
 from pse.modules.std._drafts import draft_name, remove
+from pse.modules.std._endings import STORES, ending_of
 from pse.modules.std._formats import ArrayFile
+from pse.modules.std._migration import migrate
 from pse.modules.std._piece_layout import Pieces, runs
 
 Array = NDArray[Any]
@@ -23,6 +27,8 @@ Array = NDArray[Any]
 
 def save(file: str, piece: Array, pieces: Pieces, like: str = "") -> Generator[Any, Any, None]:
     """Write the running partition's piece, together with all others."""
+    if pieces.decided:
+        piece, pieces = yield from _placed(file, piece, pieces)
     due = ArrayFile(file, pieces.shape, piece.dtype, like=like)
     format, first = files.format_of(due, "save"), pieces.messages.partition_index() == 0
     stored = format.store is not None
@@ -46,6 +52,32 @@ def save(file: str, piece: Array, pieces: Pieces, like: str = "") -> Generator[A
         yield pieces.messages.barrier()
         stack.close()
         yield pieces.messages.barrier()
+
+
+def _placed(file: str, piece: Array, pieces: Pieces) -> Generator[Any, Any, tuple[Array, Pieces]]:
+    """Place the rows of all partitions one behind the other.
+
+    For a store they are shared out so that all pieces but the last ones are equal: chunks can be large then.
+    """
+    rows = yield pieces.messages.allgather(len(piece))
+    pieces = Pieces.of_rows(rows, piece.shape[1:], pieces.messages)
+    if ending_of(file, "save") not in STORES:
+        return piece, pieces
+    count, total = len(rows), pieces.shape[0]
+    each = max(1, -(-total // count))
+    piece = yield from migrate(piece, pieces.mine[0] // each, pieces=pieces)
+    rows = np.clip(total - each * np.arange(count), 0, each)
+    return piece, Pieces.of_rows(rows, piece.shape[1:], pieces.messages)
+
+
+def load_rows(file: str, pieces: Pieces, name: str = "") -> Array:
+    """Read the running partition's block of the rows that a file has."""
+    messages = pieces.messages
+    with files.as_it_is(file, name) as stored:
+        extent, *others = stored.shape or (0,)
+        rows = block_range(extent, messages.partition_count(), messages.partition_index())
+        box = (slice(rows.start, rows.stop), *(slice(None) for _ in others))
+        return np.array(stored[box[: len(stored.shape)]])
 
 
 def load(file: str, piece: Array, pieces: Pieces, name: str = "") -> None:

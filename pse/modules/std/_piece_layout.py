@@ -27,6 +27,8 @@ class Pieces:
         Gives, for a partition, the indices of its own cells: an ascending array for each axis.
     messages : module
         `pse.modules.messaging`: the index of the running module's partition, and messages to others.
+    decided : bool
+        Whether modules decide how many rows pieces have: `shape` and `indices` don't tell then.
 
     Examples
     --------
@@ -40,11 +42,23 @@ class Pieces:
     halo: tuple[int, ...]
     indices: Callable[[int], Sequence[NDArray[np.int64]]]
     messages: ModuleType
+    decided: bool = False
 
     @classmethod
     def of_unknown_size(cls, axes: int, messages: ModuleType) -> Pieces:
         """Give what is known of an array of which modules decide how many rows it has: it has no halo."""
-        return cls((1,) * axes, (0,) * axes, lambda partition: (), messages)
+        return cls((1,) * axes, (0,) * axes, lambda partition: (), messages, decided=True)
+
+    @classmethod
+    def of_rows(cls, rows: NDArray[np.int64], others: tuple[int, ...], messages: ModuleType) -> Pieces:
+        """Give where pieces of so many rows lie, one behind the other; `others` are the other extents."""
+        ends, whole = np.cumsum(rows), [np.arange(extent) for extent in others]
+        return cls(
+            (int(rows.sum()), *others),
+            (0,) * (1 + len(others)),
+            lambda partition: [np.arange(ends[partition] - rows[partition], ends[partition]), *whole],
+            messages,
+        )
 
     @property
     def own(self) -> tuple[slice, ...]:

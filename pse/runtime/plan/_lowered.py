@@ -28,7 +28,8 @@ class Push(NamedTuple):
     """One hand-over of a call: the value of a tag, or a part of it, to one rank.
 
     `index` says which piece it is, for receivers that get one from every partition; `lane` for which
-    partition it is, where each has a value of its own.  `part` is an index into the call's parts.
+    partition it is, where each has a value of its own.  `part` is an index into the call's parts, or,
+    where `blocks` is not 0, into the blocks that the rows are cut into which there are when it runs.
     """
 
     tag: str
@@ -39,6 +40,7 @@ class Push(NamedTuple):
     part: int = -1
     contiguous: bool = False
     depth: int | None = None  # places in the queue; None: not bounded
+    blocks: int = 0
 
 
 class SharedBlock(NamedTuple):

@@ -177,8 +177,9 @@ class PlanBuilder:
         return self.tables.extend(PushRow, [
             PushRow(
                 self.slots.of(push.tag, partition), self.job.edges.number(push.edge, push.lane), push.rank,
-                push.index, push.part if push.part < 0 else first_part + push.part, remote[place],
-                push.depth is not None, push.contiguous, again[place], push.depth or 0, sharers[place],
+                push.index, push.part if push.part < 0 or push.blocks else first_part + push.part,
+                remote[place], push.depth is not None, push.contiguous, again[place], push.depth or 0,
+                sharers[place], push.blocks,
             )
             for place, push in enumerate(pushes)
         ])  # fmt: skip

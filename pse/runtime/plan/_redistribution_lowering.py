@@ -26,15 +26,16 @@ def lower_scatter(context: LoweringContext, site: CallSite, position: Position) 
     source, output = source_of(site), site.outputs[0]
     edge = Edge(site.id, output.tag, Role.VALUE)
     readers = context.handovers.readers(site, edge)
-    whole, parts, pushes = context.shapes.whole(output.type), [], []
-    for partition, owner in enumerate(context.job.owners(context.job.set_of(output.type))):
-        piece = context.shapes.piece(output.type, partition)
-        parts.append(part_of(output.type, copies_between(output.type, whole, piece), extents(piece)))
+    owners = context.job.owners(context.job.set_of(output.type))
+    blocks = len(owners) if context.shapes.is_dynamic(output.type) else 0
+    parts = [] if blocks else _cut(context, output.type)
+    pushes = []
+    for partition, owner in enumerate(owners):
         for key in readers:
             rank = context.placement.rank_of(key, owner)
             index, lane = (0, partition) if key.region == "parallel" else (partition, None)
             depth = context.job.depths(key.label)
-            pushes.append(Push(source, edge, rank, index, lane, partition, contiguous=True, depth=depth))
+            pushes.append(Push(source, edge, rank, index, lane, partition, True, depth, blocks))
     operation = EngineOperation(source=source, alias=context.live.last_use_everywhere(site, source))
     releases = context.given_up(site, source)
     call = Call(site, CallKind.PUBLISH, position, (), pushes, releases, operation, parts)
@@ -43,6 +44,12 @@ def lower_scatter(context: LoweringContext, site: CallSite, position: Position) 
     if context.processor is None:
         return [call, Expect(output.tag, None, edge, count=context.job.pieces(output.type))]
     return [call, *(Expect(output.tag, lane, edge, lane) for lane in position.lanes(output.type))]
+
+
+def _cut(context: LoweringContext, array: Type) -> list[Part]:
+    """Give what each partition gets of an array."""
+    whole, pieces = context.shapes.whole(array), context.shapes.pieces(array)
+    return [part_of(array, copies_between(array, whole, piece), extents(piece)) for piece in pieces]
 
 
 def lower_gather(context: LoweringContext, site: CallSite, position: Position) -> list[Lowered]:

@@ -1,6 +1,7 @@
 """Arrays of which modules decide how many rows they have: across threads, partitions and nodes."""
 
 import shutil
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -64,6 +65,7 @@ int vast(int64_t most, double *x, int64_t *k)
     return most < 0;
 }
 """
+PACKAGES = {"h5": "h5py", "nc": "netCDF4", "zarr": "zarr"}
 PLACES = [
     {"processors": 1},
     {"processors": 3, "nodes": lambda rank: rank % 2},
@@ -80,12 +82,12 @@ def play(tmp_path_factory):
     (folder / "k.c").write_text(C)
     module = import_python(str(folder / "m.py"), "m.py")
 
-    def played(body, processors=1, given=None, **how):
+    def played(body, processors=1, given=None, partitions=5, **how):
         module.given, module.told = given or {}, {}
         text = f"""coven 1
 import "m.py" {{ draw, large, few, odd, twice, pair, tell, note }}
 import "k.c" {{ pick, vast }}
-partition P = 5
+partition P = {partitions}
 program rows {{
 {body}
 }}
@@ -135,6 +137,54 @@ def test_each_partition_has_its_own_number_of_rows_and_gather_joins_them(play, p
     assert told["sum"] == sum(map(np.sum, twice))
     places = [np.flatnonzero(piece[:, 0] >= 6.0) for piece in pieces]
     assert told["pairs"] == sum(part[:, 0] @ place for part, place in zip(parts, places, strict=True))
+
+
+SHARED_OUT = """
+  thread_A draw(13) -> x
+  thread_A large(x, LEAST) -> kept, which
+  thread_A scatter(kept) -> ks @ block(0)
+  thread_A scatter(which) -> ws @ block(0)
+  PARALLEL over P {
+    thread_B pair(ks, ws) -> s reduce pairs(sum)
+    thread_C large(ks, LEAST + 4.0) -> most, _places
+    thread_B twice(ks) -> more @ block(0)
+  }
+  thread_A draw(1) -> kept
+  gather(more) -> longer
+  gather(most) -> due
+  tell("longer", longer)
+  tell("due", due)
+  note("pairs", pairs)
+"""
+ROUND = """
+  save("FILE", most)
+  load("FILE") -> f64[?n, 2] ENDING @ block(0)
+  PARALLEL over P { thread_B twice(ENDING) -> ENDING2 @ block(0) }
+  gather(ENDING2) -> ENDING3
+  tell("ENDING", ENDING3)
+"""
+
+
+def _twice(rows, partitions):
+    return np.concatenate([part for one in np.array_split(rows, partitions) for part in (one, 2 * one)])
+
+
+@pytest.mark.parametrize(("partitions", "least"), [(5, 6.0), (3, 20.0), (1, 6.0), (3, 90.0)])
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_are_scattered_and_saved_and_loaded_by_all_partitions(play, tmp_path, place, partitions, least):
+    """Ten rows and three of them, of which partitions have different numbers or none, and no rows at all."""
+    endings = ["npy", *(one for one, package in PACKAGES.items() if find_spec(package))]
+    body = SHARED_OUT.replace("LEAST", str(least)) + f'  save("{tmp_path}/x.raw", most)'
+    for ending in endings:
+        body += ROUND.replace("FILE", f"{tmp_path}/x.{ending}").replace("ENDING", ending)
+    told = play(body, partitions=partitions, **place)
+    rows, most = _large(X, least), _large(X, least + 4.0)
+    np.testing.assert_array_equal(told["longer"], _twice(rows, partitions))
+    np.testing.assert_array_equal(told["due"], most)
+    assert told["pairs"] == rows[:, 0] @ (rows[:, 0] / 2)
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "x.raw").reshape(-1, 2), most)
+    for ending in endings:
+        np.testing.assert_array_equal(told[ending], _twice(most, partitions), err_msg=ending)
 
 
 def test_rows_are_printed_however_many_there_are(play, capfd):
@@ -276,21 +326,23 @@ partition P = 4
 program rows {
   var f64[?n] @ block(0) now
   var f64[?n] @ block(0) next
-  PARALLEL over P { begin(partition) -> now }
+  begin(6) -> some
+  scatter(some) -> now
   for k in 0 .. 6 {
     PARALLEL over P { thread_A grow(now, k) -> next }
     swap(now, next)
   }
   gather(now) -> all
   show(all)
+  save("now.npy", now)
 }
 """
 GROWING = """
 import pathlib
 import numpy as np
-#@ coven module begin(in i64 p, out f64 x[?n])
-def begin(p):
-    return np.arange(1.0 + p)
+#@ coven module begin(in i64 rows, out f64 x[?n])
+def begin(rows):
+    return np.arange(1.0 * rows)
 #@ coven module grow(in f64 x[n], in i64 k, out f64 y[?m])
 def grow(x, k):
     if k == 4 and not pathlib.Path("go").exists():
@@ -316,9 +368,10 @@ def test_a_checkpoint_has_as_many_rows_as_there_were(tmp_path):
     code, job = ran("resume", "kept", "-q", "-p", "2")
     assert code == 0, job.err
     due = []
-    for partition in range(4):
-        rows = np.arange(1.0 + partition).tolist()
+    for part in np.array_split(np.arange(6.0), 4):
+        rows = part.tolist()
         for k in range(6):
             rows = [*rows[k % 2 :], float(k)]
         due += rows
     assert job.out == f"{due}\n"
+    np.testing.assert_array_equal(np.load(tmp_path / "now.npy"), due)

@@ -79,7 +79,7 @@ def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
-    decides = name in ("migrate", SHARING_ROWS)
+    decides = name in ("migrate", SHARING_ROWS, "load")
     parameters = {p.name: _with_type(p, types.get(p.name), decides) for p in check.signature.parameters}
     signature = replace(check.signature, parameters=tuple(parameters.values()))
     made = replace(check.reference, signature=signature)
@@ -93,7 +93,7 @@ def _with_type(parameter: Parameter, type: Type | None, decides: bool) -> Parame
     if type is None:
         return parameter
     shape = () if type.scalar else parameter.type.shape
-    if decides and parameter.direction is Direction.OUT:
+    if decides and parameter.direction is Direction.OUT and has_dynamic_extent(type):
         shape = type.shape
     return replace(parameter, type=replace(parameter.type, element=type.element, shape=shape))
 
@@ -195,33 +195,30 @@ def _scatter(check: CallCheck, entity: TagEntity | None, goal: Target | None) ->
         help = f"inside PARALLEL:  redistribute({_display(entity)}) -> pieces @ cyclic(0)"
         mismatch(check, type, "only a whole array can be scattered", help)
         return None
-    if _undecided(check, type):
-        return None
     distribution = declared(check, goal, "@ block(0)")
-    return replace(type, distribution=distribution) if distribution is not None else None
+    if distribution is None or goal is None:
+        return None
+    return _laid_out(check, goal, replace(type, distribution=distribution))
 
 
-def _undecided(check: CallCheck, type: Type) -> bool:
-    """Refuse to deal out rows whose number is known only while the program runs."""
-    why = "which row goes to which partition depends on it"
-    help = "replicate the array and let each partition take its rows, or make them inside PARALLEL"
-    return refuse_dynamic(check, type, why, help)
+def _laid_out(check: CallCheck, goal: Target, type: Type) -> Type:
+    """Check how an array is cut, if modules decide how many rows it has."""
+    if fault := dynamic_misplaced(type):
+        help = f"for example:  {output_text(check.context, goal.node, where='@ block(0)')}"
+        check.fail("E0326", fault, goal.node.span, help=help, directive=False)
+    return type
 
 
 def _without_size(check: CallCheck, type: Type) -> bool:
     """Refuse to fill a tag of which nothing says how many rows it has."""
-    if check.signature.name == "load" and not type.distribution.distributed:
+    if check.signature.name == "load":
         return False  # The file says it.
     help = "let a module make it, which says how many rows it has, or declare the number of rows"
-    if check.signature.name == "load":
-        help = "load it as a whole, outside PARALLEL, or state the number of rows"
     return refuse_dynamic(check, type, "nothing says how many rows there are", help)
 
 
 def _saved(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     """Check `save`, which gives nothing: partitions write their rows where these belong in the file."""
-    help = f"gather it first:  gather({_display(entity)}) -> whole   save(…, whole)"
-    refuse_dynamic(check, source_type(check, entity), "where in the file a piece lies depends on it", help)
     return None
 
 
@@ -253,19 +250,17 @@ def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | Non
     distribution = declared(check, goal, "@ block(0)" if ragged else "@ block(1)")
     if distribution is None:
         return None
-    result = replace(type, distribution=distribution)
     if ragged:
         check.reference = replace(check.reference, name=SHARING_ROWS)
-        if fault := dynamic_misplaced(result):
-            help = f"for example:  {output_text(check.context, goal.node, where='@ block(0)')}"
-            check.fail("E0326", fault, goal.node.span, help=help, directive=False)
-    return result
+    return _laid_out(check, goal, replace(type, distribution=distribution))
 
 
 def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = source_type(check, entity)
     shape = type.shape or ()
-    if _undecided(check, type):
+    why = "which row goes to which partition depends on it"
+    help = "only the first axis can have as many cells as modules decide: leave the rows as they are"
+    if refuse_dynamic(check, type, why, help):
         return None
     if len(shape) < 2:
         message = "`transpose` exchanges the last two axes, but this array has one axis"
