@@ -117,7 +117,7 @@ bool pse_engine_shape_due(pse_engine *s, int32_t which, int64_t shape[PSE_MAX_DI
     return true;
 }
 
-/* Where blocks can't be equal, the first ones have one row more: as block_range of pse.language.types says. */
+/* Where blocks can't be equal, the first ones have one row more, as block_range of Python says. */
 pse_engine_row_block pse_engine_rows_of_push(const pse_push *push, const pse_layout *whole)
 {
     pse_engine_row_block rows = {.layout = *whole};

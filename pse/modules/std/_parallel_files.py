@@ -7,6 +7,7 @@ how many rows the pieces have, all partitions tell each other these numbers befo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Generator
 from contextlib import ExitStack
 from typing import Any
@@ -65,9 +66,14 @@ def _placed(file: str, piece: Array, pieces: Pieces) -> Generator[Any, Any, tupl
         return piece, pieces
     count, total = len(rows), pieces.shape[0]
     each = max(1, -(-total // count))
-    piece = yield from migrate(piece, pieces.mine[0] // each, pieces=pieces)
-    rows = np.clip(total - each * np.arange(count), 0, each)
-    return piece, Pieces.of_rows(rows, piece.shape[1:], pieces.messages)
+    due, others = np.clip(total - each * np.arange(count), 0, each), piece.shape[1:]
+    made = functools.partial(_rows_like, piece)
+    piece = yield from migrate(piece, pieces.mine[0] // each, make=made, pieces=pieces)
+    return piece, Pieces.of_rows(due, others, pieces.messages)
+
+
+def _rows_like(piece: Array, rows: int) -> Array:
+    return np.empty((rows, *piece.shape[1:]), piece.dtype)
 
 
 def load_rows(file: str, pieces: Pieces, name: str = "") -> Array:
