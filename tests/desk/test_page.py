@@ -44,6 +44,35 @@ def open_desk(browser, tmp_path) -> Iterator[Callable[..., Page]]:
         browser.get("about:blank")
 
 
+@pytest.fixture(scope="module")
+def all_programs(browser, tmp_path_factory) -> Iterator[tuple[str, Path]]:
+    """Start one desk on a copy of all programs; gives its address and the folder."""
+    folder = tmp_path_factory.mktemp("desk") / "programs"
+    shutil.copytree(PROGRAMS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
+    with serving(folder) as address:
+        yield address, folder
+        browser.get("about:blank")
+
+
+@pytest.fixture
+def open_program(browser, all_programs) -> Iterator[Callable[..., Page]]:
+    """Open a program in the desk that several tests share: none of them may leave a file changed."""
+
+    with ExitStack() as stack:
+
+        def opened(program: str, size: tuple[int, int] = USUAL) -> Page:
+            browser.set_window_size(*size)
+            page = Page(browser, *all_programs)
+            stack.callback(page.abandon)
+            page.command("Open a program")
+            page.one("dialog input").send_keys(program)
+            page.press("Enter")
+            page.wait(lambda: page.one(".bar .title").text == program and page.calls())
+            return page
+
+        yield opened
+
+
 def complaints(page: Page) -> list[str]:
     """What the browser complained about; the server of a test that ended is expected to be gone."""
     found = [entry["message"] for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"]
@@ -51,18 +80,17 @@ def complaints(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("program", sorted(path.name for path in PROGRAMS.glob("*.coven")))
-def test_a_program_is_drawn_beside_its_text(open_desk, program):
-    page = open_desk(program, TALL)
+def test_a_program_is_drawn_beside_its_text(open_program, program):
+    page = open_program(program, TALL)
     text = (PROGRAMS / program).read_text()
-    page.wait(lambda: page.calls())
     assert page.text().rstrip() == text.rstrip()
     assert sorted(page.calls()) == sorted(CALL.findall(text))
     assert page.one("[aria-label='State of the file']").text == "saved"
     assert complaints(page) == []
 
 
-def test_without_a_program_there_is_nothing_to_save_undo_or_run(open_desk):
-    page = open_desk("")
+def test_without_a_program_there_is_nothing_to_save_undo_or_run(browser, all_programs):
+    page = Page(browser, *all_programs)
     page.one(".bar .main[disabled]")
     impossible = {one.text for one in page.all(".bar button[disabled]")}
     assert impossible == {"Save", "Undo", "Redo", "Run"}
@@ -108,8 +136,8 @@ def test_a_large_program_opens_readable_and_lies_in_rows_where_no_box_is_on_anot
     assert 0.3 < (max(right) - min(left)) / (max(bottom) - min(top)) < 3
 
 
-def test_a_call_that_is_moved_to_another_thread_changes_one_word(open_desk):
-    page = open_desk("heat.coven")
+def test_a_call_that_is_moved_to_another_thread_changes_one_word(open_program):
+    page = open_program("heat.coven")
     page.select("step")
     page.choose("thread", "thread_D")
     before, after = HEAT.read_text().split(" "), page.save().split(" ")
@@ -119,9 +147,8 @@ def test_a_call_that_is_moved_to_another_thread_changes_one_word(open_desk):
     assert page.save() == HEAT.read_text()
 
 
-def test_what_is_typed_is_drawn_where_nothing_else_moves_and_the_cursor_selects(open_desk):
-    page = open_desk("heat.coven")
-    page.wait(lambda: page.calls())
+def test_what_is_typed_is_drawn_where_nothing_else_moves_and_the_cursor_selects(open_program):
+    page = open_program("heat.coven")
     page.settle()
     before = page.places()
     page.one(".cm-content").click()
@@ -137,9 +164,8 @@ def test_what_is_typed_is_drawn_where_nothing_else_moves_and_the_cursor_selects(
     assert page.one(".react-flow__node.selected .call").get_attribute("title") == 'save("again.npy", field)'
 
 
-def test_a_port_that_does_not_fit_says_why_and_nothing_is_connected(open_desk):
-    page = open_desk("heat.coven")
-    page.wait(lambda: page.calls())
+def test_a_port_that_does_not_fit_says_why_and_nothing_is_connected(open_program):
+    page = open_program("heat.coven")
     page.lay_out()
     hands = page.draw(("exchange", "a"), ("save", "file"))
     hands.perform()
