@@ -30,6 +30,8 @@ from pse.text import did_you_mean, nearest_word, size_text
 GROUP = "pse.modules"
 """The group of entry points by which packages say where their modules are."""
 _PACKAGED = re.compile(r"([A-Za-z_][\w.-]*):([\w./-]+)")
+_STANDARD, _LIBRARY = "pse", "pse.modules.std"
+"""The name of the standard library's files in imports, and the package that has them."""
 LARGEST = 16 << 20
 """Bytes of the largest file that is taken for a module's source."""
 
@@ -109,7 +111,7 @@ def resolve_import(import_path: str, importing_file: str) -> str:
     Parameters
     ----------
     import_path : str
-        As the import has it: a path, or ``package:name``.
+        As the import has it: a path, or ``package:name``; ``pse`` is the standard library's package.
     importing_file : str
         The importing file's path as the user typed it.
 
@@ -131,6 +133,8 @@ def resolve_import(import_path: str, importing_file: str) -> str:
     packaged = _PACKAGED.fullmatch(import_path)
     if packaged is None:
         return os.path.normpath(os.path.join(os.path.dirname(importing_file), import_path))
+    if packaged[1] == _STANDARD:
+        return os.path.join(_folder(_STANDARD, _LIBRARY), os.path.normpath(packaged[2]))
     from importlib.metadata import entry_points  # Most programs import files of their own.
 
     for entry in entry_points(group=GROUP, name=packaged[1]):

@@ -180,11 +180,14 @@ def ifft(x: Array, axis: int, b: Array) -> None:
 def _transform(name: str, x: Array, axis: int, b: Array) -> None:
     if x.size == 0:
         return
+    numbers = x.astype(b.dtype, copy=False)
     try:
-        from pyfftw.interfaces import numpy_fft
+        from pyfftw import FFTW
     except ImportError:
-        numpy_fft = np.fft
-    b[...] = getattr(numpy_fft, name)(x.astype(b.dtype, copy=False), axis=axis)
+        getattr(np.fft, name)(numbers, axis=axis, out=b)
+        return
+    direction = "FFTW_FORWARD" if name == "fft" else "FFTW_BACKWARD"
+    FFTW(numbers, b, axes=(axis,), direction=direction, flags=("FFTW_ESTIMATE",))()
 
 
 def _own(x: Array, pieces: Pieces | None) -> Array:
