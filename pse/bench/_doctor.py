@@ -36,6 +36,7 @@ BAD = "bad"
 
 _SECONDS = 60
 _HELLO = "import sys; from mpi4py import MPI; sys.stdout.write(f'{MPI.COMM_WORLD.size}\\n')"
+_ALLOW_ROOT = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 _ONE_LINE = {
     "c": ("int line(void) { return 0; }\n", ".c"),
     "c++": ("#include <vector>\nint line() { return int(std::vector<int>().size()); }\n", ".cpp"),
@@ -150,6 +151,9 @@ def _ranks(found: Mpiexec) -> Finding:
         text = f"{mpiexec} belongs to another MPI than mpi4py uses: each of two ranks is alone"
         help = "have the mpiexec of mpi4py's MPI first on PATH, or build mpi4py with this one's: "
         return Finding("mpiexec", BAD, text, f"{help}pip install --no-binary mpi4py mpi4py")
+    if "attempt to run as root" in done.stderr:
+        text = f"{mpiexec} refuses to start ranks for root"
+        return Finding("mpiexec", BAD, text, f"be another user, or allow it:  {_ALLOW_ROOT}")
     return Finding(
         "mpiexec", BAD, f"{mpiexec} can't start two ranks (code {done.returncode})", _help_ranks(command)
     )

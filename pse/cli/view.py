@@ -102,7 +102,7 @@ def command(
     search in, with views of its own; of two runs it shows one below the other, and lists what took longer in
     which, as it is printed, too.
     """
-    _refuse_view(directories, output)
+    _refuse_views(directories, output)
     _check_output(output, serve)
     form = choose_format(output, more=["html"]) if output else "html"
     _check_pair(directories, like_first or like_second, form)
@@ -186,13 +186,19 @@ def _check_pair(runs: tuple[str, ...], alike: tuple[str, ...], form: str) -> Non
         )
 
 
-def _refuse_view(runs: tuple[str, ...], output: str | None) -> None:
-    """Say where views are named, if one is behind the directory."""
+def _refuse_views(runs: tuple[str, ...], output: str | None) -> None:
+    """Say where views are named, if one is behind the directory or in its place."""
     for word in runs[1:]:
         if not Path(word).exists() and (view := nearest_word(word, views.VIEWS)):
             message = f"{word} is one word too many: an option names the views"
-            help = f"did you mean:  pse view {runs[0]} --view {view} -o {output or f'{view}.png'}"
-            raise UsageError(message, help=help)
+            raise UsageError(message, help=_help_view(runs[0], view, output))
+    if runs[0] in views.VIEWS and not Path(runs[0]).exists():
+        message = f"{runs[0]} is a view, not a run: a run's directory comes first, an option names the views"
+        raise UsageError(message, help=_help_view((*runs, "DIR")[1], runs[0], output))
+
+
+def _help_view(run: str, view: str, output: str | None) -> str:
+    return f"did you mean:  pse view {run} --view {view} -o {output or f'{view}.png'}"
 
 
 def _open(directory: str) -> Trace:

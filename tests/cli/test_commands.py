@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from pse.cli import SECTIONS, main
 from pse.cli._options.group import first_sentence
+from pse.runtime.launch import Mpiexec
 
 
 def run(*arguments, **environment):
@@ -81,6 +82,15 @@ def test_a_view_behind_the_directory_leads_to_its_option(arguments, meant):
     assert result.exit_code == 2
     message = f"error: {arguments[1]} is one word too many: an option names the views"
     assert result.stderr == f"{message}\nhelp: did you mean:  {meant}\n"
+
+
+@pytest.mark.parametrize(("more", "run1"), [(("run1",), "run1"), ((), "DIR")])
+def test_a_view_in_place_of_the_directory_leads_to_the_order(more, run1):
+    result = CliRunner().invoke(main, ("view", "gantt", *more, "-o", "a.png"), prog_name="pse")
+    assert result.exit_code == 2
+    message = "gantt is a view, not a run: a run's directory comes first, an option names the views"
+    meant = f"pse view {run1} --view gantt -o a.png"
+    assert result.stderr == f"error: {message}\nhelp: did you mean:  {meant}\n"
 
 
 def test_what_is_no_view_behind_the_directory_is_a_second_run():
@@ -198,6 +208,20 @@ def test_the_doctor_lets_compilers_compile_and_counts_the_ranks_that_may_have_fi
     assert "c++ compiler       /bin/echo no compiler can't compile one line (code 0)" in result.stdout
     expected = rf"^{word} +open files .* {ranks} on this machine\n +help: the hard limit is {files}, too"
     assert re.search(expected, result.stdout, re.M)
+
+
+def test_the_doctor_says_how_root_may_start_ranks_of_open_mpi(tmp_path, monkeypatch):
+    from pse.bench import _doctor
+
+    mpiexec = tmp_path / "mpiexec"
+    mpiexec.write_text("#!/bin/sh\necho prterun has detected an attempt to run as root. >&2\nexit 1\n")
+    mpiexec.chmod(0o755)
+    monkeypatch.setattr(_doctor, "_EXAMINATIONS", (_doctor._mpi,))
+    monkeypatch.setattr(_doctor, "find_mpiexec", lambda: Mpiexec(str(mpiexec), hydra=False))
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert re.search(r"^WRONG +mpiexec .* refuses to start ranks for root$", result.stdout, re.MULTILINE)
+    assert "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" in result.stdout
 
 
 @pytest.mark.mpi
