@@ -14,7 +14,6 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from pse import _proc
 from pse.errors import RunError
@@ -28,6 +27,7 @@ ROOM_PER_RANK = 1_100_000
 _TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
 _MPICHS = re.compile(r"mpich_(?:shm|vci)_[0-9a-f]+_\d+|ucx_shm_posix_[0-9a-f]+")
 _MPIS = re.compile(rf"{_MPICHS.pattern}|(?:vader|sm)_segment\.[\w.-]+|Intel_MPI_\w{{6}}")
+_SEGMENT = re.compile(r"sm_segment\.([\w.-]+)\.([0-9a-f]+)\.0")
 
 
 def unlink_mpi_files() -> None:
@@ -79,6 +79,23 @@ def remove_leaked(since: float) -> None:
     for name in found - _names_in_use():
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(SHARED, name))
+            _remove_own_session(name)
+
+
+def _remove_own_session(name: str) -> None:
+    """Remove the empty directories that a rank without a launcher made beside its segment.
+
+    Parameters
+    ----------
+    name : str
+        The segment's, sm_segment.HOST.USER.JOB.0 of Open MPI 5: they are ompi.HOST.USER/jf.0/JOB.
+    """
+    import tempfile
+
+    if found := _SEGMENT.fullmatch(name):
+        family = os.path.join(tempfile.gettempdir(), f"ompi.{found[1]}", "jf.0")
+        for empty in (os.path.join(family, str(int(found[2], 16))), family, os.path.dirname(family)):
+            os.rmdir(empty)
 
 
 def remove_session(mpiexec: int) -> None:
@@ -91,6 +108,7 @@ def remove_session(mpiexec: int) -> None:
     """
     import shutil  # Most runs leave nothing.
     import tempfile
+    from pathlib import Path
 
     user, top = os.getuid(), Path(tempfile.gettempdir())
     for folder in (*top.glob(f"ompi.*.{user}/pid.{mpiexec}"), *top.glob(f"ompi.{mpiexec}")):

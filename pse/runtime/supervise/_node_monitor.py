@@ -20,6 +20,7 @@ from pse import _proc
 from pse._abi.waiting import ExitCode, RankState
 from pse.runtime._channel import Board
 from pse.runtime.supervise import _processes as processes
+from pse.runtime.supervise._cleanup import remove_leaked, remove_session, started
 from pse.runtime.supervise._exit_diagnosis import (
     START_PATIENCE,
     Diagnosis,
@@ -65,11 +66,10 @@ def main() -> None:
     # A terminal's hang-up or a Ctrl-C for the job is not for the one who tells how the job ended.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    began = time.time()
+    began = started(int(sys.argv[1]))
     monitor = NodeMonitor(*map(int, sys.argv[1:]))
-    if monitor.run():
-        from pse.runtime.supervise._cleanup import remove_leaked, remove_session
-
+    failed = monitor.run()
+    if failed or not processes.inside_mpi_job():  # Without a launcher, Open MPI 5 leaves files in any case.
         remove_leaked(began)
         if monitor.lost_mpiexec is not None:
             remove_session(monitor.lost_mpiexec)

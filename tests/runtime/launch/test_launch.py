@@ -418,6 +418,26 @@ def test_shared_memory_that_mpi_has_left_is_removed_though_all_went_well(tmp_pat
     assert not os.path.exists(left)
 
 
+LEAVE = """
+import tempfile
+from pathlib import Path
+
+#@ coven module leave()
+def leave():
+    Path('/dev/shm/sm_segment.NAME.0.1f.0').touch()
+    Path(tempfile.gettempdir(), 'ompi.NAME.0', 'jf.0', '31').mkdir(parents=True)
+"""
+
+
+def test_what_open_mpi_leaves_of_a_rank_without_a_launcher_is_removed(tmp_path):
+    (tmp_path / "leave.py").write_text(LEAVE.replace("NAME", tmp_path.name))
+    (tmp_path / "p.coven").write_text('coven 1\nimport "leave.py" { leave }\nprogram p { leave() }\n')
+    job = run(pse_run("--serial", str(tmp_path / "p.coven")))
+    assert job.code == 0
+    job.wait_until_gone()  # The monitor comes last, and removes the directories, too.
+    assert not os.path.exists(f"/dev/shm/sm_segment.{tmp_path.name}.0.1f.0")
+
+
 def test_without_any_mpiexec_it_says_how_to_get_one(tmp_path):
     python = tmp_path / "python"
     python.symlink_to(sys.executable)
