@@ -146,6 +146,12 @@ def dynamic_misplaced(type: Type) -> str | None:
     return "an array whose rows the modules decide has no halo" if distribution.halo else None
 
 
+def rows_first(shape: Sequence[Expression], decided: Sequence[Expression]) -> Type:
+    """Reorder a shape, for a message: first the extents for which those in `decided` are like `?n`."""
+    axes = sorted(range(len(decided)), key=lambda axis: not is_dynamic(decided[axis]))
+    return Type(None, tuple(shape[axis] for axis in axes))
+
+
 def refuse_dynamic(check: CallContext, type: Type, why: str, help: str, span: Span | None = None) -> bool:
     """Report an operand whose rows modules decide, where their number is needed before the run."""
     if has_dynamic_extent(type):

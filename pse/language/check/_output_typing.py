@@ -5,12 +5,15 @@ The type of an array follows from where it lives, and from a piece's shape that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, no_such_axis
 from pse.language.check._distribution_check import (
     dynamic_misplaced,
     has_dynamic_extent,
     in_one_place,
+    rows_first,
     same_pattern,
 )
 from pse.language.check._ir import Output
@@ -25,7 +28,7 @@ from pse.language.check._remedies import (
 from pse.language.check._shape_check import ArrayOperand, expect_shape, has_rank
 from pse.language.check._targets import Target, check_reduction, refuse_distributed_scalar
 from pse.language.types import _symbolic_extents as extents
-from pse.language.types._expressions import Expression, render_expression
+from pse.language.types._expressions import Expression, is_dynamic, render_expression
 from pse.language.types._symbolic_extents import Piece
 from pse.language.types._types import (
     Distribution,
@@ -342,6 +345,14 @@ def _inferred(check: CallCheck, parameter: Parameter) -> Distribution | None:
     return replace(kind, axes=tuple(axis for axis, _, _ in cut), halo=frame)
 
 
+def _laid_out_so(check: CallCheck, parameter: Parameter, goal: Target, shape: Sequence[Expression]) -> str:
+    """Say what a module can give instead of an array whose rows it decides, but which can't be laid out."""
+    if any(is_dynamic(extent) for extent in shape[1:]):
+        given = render_shape(rows_first(parameter.type.shape or (), shape))
+        return f"let the module give the rows along the first axis:  {parameter.name}{given}"
+    return f"for example:  {output_text(check.context, goal.node, where='@ block(0)')}"
+
+
 def _global_shape(
     check: CallCheck, parameter: Parameter, goal: Target, distribution: Distribution
 ) -> tuple[Expression, ...] | None:
@@ -373,8 +384,7 @@ def _global_shape(
             return None
     result = tuple(extents.to_expression(extent) for extent in shape)
     if fault := dynamic_misplaced(Type(None, result, distribution)):
-        help = f"for example:  {output_text(context, goal.node, where='@ block(0)')}"
-        check.fail("E0326", fault, goal.node.span, help=help)
+        check.fail("E0326", fault, goal.node.span, help=_laid_out_so(check, parameter, goal, result))
         return None
     if any(extents.is_large(extent) for extent in result):
         _unknown_size(check, goal, "its extent")
