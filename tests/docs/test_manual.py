@@ -34,12 +34,13 @@ FENCED = re.compile(r"^(`{3,}).*?^\1[ ]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 ENTRIES = re.split(r"^## ", (DOCS / "diagnostics.md").read_text(), flags=re.MULTILINE)[1:]
 FENCES = re.compile(r"^(`{3,}).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
 SMALLER = {
+    "-D frames=12": "-D frames=4",
     "-D N=64 -D Re=400": "-D N=16 -D Re=100",
     "programs/flow/plate.coven": "programs/flow/plate.coven -D NX=24 -D NY=16 -D NZ=2",
     "programs/galaxies.coven": "programs/galaxies.coven -D bodies=500 -D steps=50",
     "-D steps=2000 -D from=1500": "-D steps=100 -D from=50",
 }
-"""Sizes of the pictures of applications: those of the pages are computed every night."""
+"""Sizes of the pictures of programs: those of the pages are computed every night."""
 TABLE = re.compile(r"<!-- table: imports -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
