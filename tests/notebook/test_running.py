@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from pse_testing.jobs import has_mpich
 
 import pse
 from pse._proc import descendants
@@ -116,6 +117,7 @@ def test_a_serial_run_with_prefixes_and_what_else_finds_errors(folder):
 
 @pytest.mark.mpi
 @pytest.mark.skipif(NO_CLUSTER is not None, reason=f"no emulated cluster here: {NO_CLUSTER}")
+@pytest.mark.skipif(not has_mpich(), reason="only MPICH's launcher starts ranks in an emulated cluster")
 def test_a_run_on_an_emulated_cluster(folder):
     text = "coven 1\npartition P = procs\nprogram there {\n  PARALLEL over P { thread_B print(1) }\n}\n"
     with Cluster(nodes=2) as cluster:
