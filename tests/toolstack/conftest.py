@@ -76,6 +76,13 @@ def is_intels_or_mpich_4_0(mpi: Mpi) -> bool:
     return "I_MPI_VERSION" in header or "MPICH_NUMVERSION 400" in header
 
 
+@pytest.fixture(scope="session")
+def is_mpich_4_0(mpi: Mpi) -> bool:
+    """Whether the MPI is MPICH 4.0, whose header Intel's is made of."""
+    header = (mpi.include / "mpi.h").read_text(errors="replace")
+    return "I_MPI_VERSION" not in header and "MPICH_NUMVERSION 400" in header
+
+
 def compile_for(mpi: Mpi, line: list[str]) -> None:
     """Compile; skip the test if it has names that this MPI, older than MPI 4, does not know."""
     done = subprocess.run(line, capture_output=True, text=True, check=False)

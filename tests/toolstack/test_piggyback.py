@@ -26,6 +26,12 @@ def clocks(tmp_path, monkeypatch):
     return read
 
 
+@pytest.fixture
+def least(is_mpich_4_0) -> int:
+    """How many messages each rank of exchanges.c sends at least: three calls are left out for MPICH 4.0."""
+    return 43 if is_mpich_4_0 else 46
+
+
 def check_clocks(lines, least) -> None:
     left = {line[2]: line for line in lines if line[1] == "L"}
     arrived = {line[2]: line for line in lines if line[1] == "A"}
@@ -40,11 +46,11 @@ def check_clocks(lines, least) -> None:
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [3, 4])
-def test_clocks_travel_with_messages_of_c(ranks, lamport, clocks, program, stacked_program):
+def test_clocks_travel_with_messages_of_c(ranks, lamport, clocks, program, stacked_program, least):
     exchanges = program("exchanges", (SOURCES / "exchanges.c").read_text())
     done = stacked_program(ranks, f"module {lamport}\nmodule piggyback", exchanges)
     assert (done.code, done.err) == (0, "")
-    check_clocks(clocks(), 46 * ranks)
+    check_clocks(clocks(), least * ranks)
 
 
 @pytest.mark.mpi
@@ -56,8 +62,8 @@ def test_clocks_travel_with_messages_of_mpi4py(ranks, lamport, clocks, stacked):
 
 
 @pytest.mark.mpi
-def test_headers_travel_where_coopwait_makes_the_calls(lamport, clocks, program, stacked_program):
+def test_headers_travel_where_coopwait_makes_the_calls(lamport, clocks, program, stacked_program, least):
     exchanges = program("exchanges", (SOURCES / "exchanges.c").read_text())
     done = stacked_program(3, f"module {lamport}\nmodule piggyback\nmodule coopwait", exchanges)
     assert (done.code, done.err) == (0, "")
-    check_clocks(clocks(), 46 * 3)
+    check_clocks(clocks(), least * 3)
