@@ -131,7 +131,9 @@ def follow(page: Path, directory: Path) -> Iterator[str]:
     for name in ("programs", "examples"):
         (directory / name).symlink_to(ROOT / name)
     if not CACHE.search(text):
-        (directory / ".cache").symlink_to(os.environ["PSE_CACHE"], target_is_directory=True)
+        shared = Path(os.environ["PSE_CACHE"])
+        shared.mkdir(mode=0o700, exist_ok=True)
+        (directory / ".cache").symlink_to(shared, target_is_directory=True)
     for block in runnable(text):
         if "file" in block.options:
             (directory / block.options["file"]).write_text(block.text)
