@@ -57,6 +57,28 @@ def require_format(file: str, verb: str) -> None:
         raise _missing(file, name)
 
 
+def require_shape(file: str) -> None:
+    """Refuse to `load` an array of which the program leaves open how many rows it has from a raw file.
+
+    Parameters
+    ----------
+    file : str
+        Its name; how it ends is enough.
+
+    Raises
+    ------
+    ModuleError
+        With what to do.
+
+    Examples
+    --------
+    >>> require_shape("field.npy")
+    """
+    if ending_of(file, "load") == ".raw":
+        message = f"load: {file} does not say how many elements an array has, nor of what type"
+        raise ModuleError(message, help="declare all extents of the array, or keep it as .npy")
+
+
 def ending_of(file: str, verb: str) -> str:
     """Give the ending that chooses the format; others are refused."""
     ending = os.path.splitext(file)[1].lower()

@@ -17,7 +17,7 @@ import numpy as np
 from pse.errors import DISK_FULL, system_help
 from pse.modules._errors import ModuleError
 from pse.modules.std._drafts import appearing, appearing_folder, draft_name
-from pse.modules.std._endings import ending_of
+from pse.modules.std._endings import ending_of, require_shape
 from pse.modules.std._formats import HDF5, NPY, RAW, ArrayFile, Cells, Format
 from pse.modules.std._geodata import GEOTIFF, NETCDF
 from pse.modules.std._stores import ZARR
@@ -128,10 +128,8 @@ def load(file: str, name: str = "") -> np.ndarray:
 def as_it_is(file: str, name: str) -> Iterator[Any]:
     """Open what a file holds, whatever that is: see `load`."""
     unknown = ArrayFile(file, (), np.dtype(np.uint8), name)
+    require_shape(file)
     format = format_of(unknown, "load")
-    if format is RAW:
-        message = f"load: {file} does not say how many elements an array has, nor of what type"
-        raise ModuleError(message, help="declare all extents of the array, or keep it as .npy")
     with explained(file, "loaded"), format.opened(unknown) as stored:
         yield stored
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pse.errors import EvaluationError
 from pse.language.check import CallSite, For, If, Parallel, ResolvedProgram, Statement, While
-from pse.language.types import Binary, Expression, Value, evaluate
+from pse.language.types import Binary, Expression, Value, evaluate, is_dynamic
 from pse.modules import ModuleError
-from pse.modules.std import require_format, require_pillow
+from pse.modules.std import require_format, require_pillow, require_shape
 
 
 def require_formats(program: ResolvedProgram, environment: Mapping[str, Value]) -> None:
-    """Refuse a program that comes to a file without a format, or to one whose package is not installed.
+    """Refuse a program that comes to a file without a format, whose package is missing, or of no known shape.
 
     Raises
     ------
@@ -38,6 +38,8 @@ def _require_format(site: CallSite, environment: Mapping[str, Value]) -> None:
         require_pillow(name, k if isinstance(k, int) else None)
     else:
         require_format(name, verb)
+        if verb == "load" and any(map(is_dynamic, site.outputs[0].type.shape or ())):
+            require_shape(name)
 
 
 def _calls(body: Sequence[Statement], environment: Mapping[str, Value]) -> Iterator[CallSite]:
