@@ -1,5 +1,6 @@
 """`save` and `load` of the standard library with GeoTIFF and NetCDF: other libraries read the same."""
 
+import re
 import warnings
 
 import numpy as np
@@ -175,16 +176,18 @@ def test_variables_are_loaded_by_name_as_they_are_stored_or_as_the_reals_that_th
 
 
 @pytest.mark.parametrize(
-    ("file", "array", "message"),
+    ("file", "array", "message", "help"),
     [
-        ("a.tif", np.zeros(3), r"a.tif: float64\[3\] is no picture"),
-        ("a.nc", np.zeros(3, complex), "a.nc: NetCDF has no elements of type complex128"),
+        ("a.tif", np.zeros(3), r"a.tif: float64\[3\] is no picture", ""),
+        ("a.nc", np.zeros(3, complex), "a.nc: NetCDF has no elements of type complex128", "imaginary part apart"),
+        ("a.nc", np.zeros(3, bool), "a.nc: NetCDF has no elements of type bool", "^save it as .npy$"),
     ],
 )
-def test_what_a_format_does_not_have_is_refused(tmp_path, monkeypatch, file, array, message):
+def test_what_a_format_does_not_have_is_refused(tmp_path, monkeypatch, file, array, message, help):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModuleError, match=message):
+    with pytest.raises(ModuleError, match=message) as caught:
         files.save(file, array)
+    assert re.search(help, caught.value.help or "")
     assert not list(tmp_path.iterdir())
 
 

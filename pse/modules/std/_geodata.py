@@ -155,8 +155,9 @@ def _opened_netcdf(array: ArrayFile) -> Iterator[Any]:
 def _begin_netcdf(draft: str, array: ArrayFile) -> int:
     """Make a NetCDF-4 file, which is HDF5 whose axes are named, with one variable."""
     if array.dtype.kind not in "iuf":
-        help = "save real and imaginary part apart, or use .npy"
-        raise ModuleError(f"{array.file}: NetCDF has no elements of type {array.dtype}", help=help)
+        apart = "save real and imaginary part apart, or " if array.dtype.kind == "c" else ""
+        message = f"{array.file}: NetCDF has no elements of type {array.dtype}"
+        raise ModuleError(message, help=f"{apart}save it as .npy")
     begin = HDF5.begin(draft, array)
     with package(array.file, "h5py").File(draft, "r+", locking=False) as made:
         axes = [f"axis{number}" for number in range(len(array.shape))]

@@ -81,7 +81,7 @@ def _begin(store: str, array: ArrayFile) -> int:
         help = "save to another name, or remove the directory"
         raise ModuleError(f"{array.file} can't be saved: it is a directory, and no zarr store", help=help)
     zarr = package(array.file, "zarr")
-    zarr.create_array(store, shape=array.shape, dtype=array.dtype, chunks=array.chunk, zarr_format=3)
+    zarr.create_array(store, shape=array.shape, dtype=array.dtype.str, chunks=array.chunk, zarr_format=3)
     return 0
 
 

@@ -310,6 +310,27 @@ def test_pieces_are_saved_and_loaded_apart(play, tmp_path, monkeypatch, ending, 
     np.testing.assert_array_equal(told["y"], u)
 
 
+def test_elements_of_all_types_go_into_a_zarr_store(play, tmp_path, monkeypatch):
+    pytest.importorskip("zarr", reason="zarr (extra pse[zarr]) is not installed")
+    monkeypatch.chdir(tmp_path)
+    types = ("i32", "i64", "u8", "u16", "f32", "f64", "c64", "c128")
+    body = "".join(
+        f"""
+  fill(3) -> {type}[6] whole_{type}
+  scatter(whole_{type}) -> cut_{type} @ block(0)
+  save("whole_{type}.zarr", whole_{type})
+  save("cut_{type}.zarr", cut_{type})
+  load("cut_{type}.zarr") -> {type}[6] {type}_again
+  tell("{type}", {type}_again)"""
+        for type in types
+    )
+    told = play(body, None, "P = 2")
+    for type in types:
+        np.testing.assert_array_equal(told[type], np.full(6, 3))
+        for file in (f"whole_{type}.zarr", f"cut_{type}.zarr"):
+            assert (read(file).dtype, read(file).tolist()) == (told[type].dtype, [3] * 6)
+
+
 IN_ORDER = [
     ('save("u.npy", u)  load("u.npy") -> e', "one round after the other"),
     ('thread_C save("u.npy", whole)  load("u.npy") -> w  gather(w) -> e', "from root to partitions"),
