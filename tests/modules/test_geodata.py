@@ -179,7 +179,7 @@ def test_variables_are_loaded_by_name_as_they_are_stored_or_as_the_reals_that_th
     ("file", "array", "message", "help"),
     [
         ("a.tif", np.zeros(3), r"a.tif: float64\[3\] is no picture", ""),
-        ("a.nc", np.zeros(3, complex), "a.nc: NetCDF has no elements of type complex128", "imaginary part apart"),
+        ("a.nc", np.zeros(3, complex), "a.nc: NetCDF has no elements of type complex128", "part apart"),
         ("a.nc", np.zeros(3, bool), "a.nc: NetCDF has no elements of type bool", "^save it as .npy$"),
     ],
 )
