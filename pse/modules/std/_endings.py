@@ -75,7 +75,7 @@ def require_shape(file: str) -> None:
     >>> require_shape("field.npy")
     """
     if ending_of(file, "load") == ".raw":
-        message = f"load: {file} does not say how many elements an array has, nor of what type"
+        message = f"load: {file} does not say how many elements an array has"
         raise ModuleError(message, help="declare all extents of the array, or keep it as .npy")
 
 
