@@ -92,6 +92,11 @@ def test_a_busy_core_is_the_reason_to_leave_a_program_as_it_is(recorded: Record)
     )
 
 
+def test_a_program_stays_as_it_is_where_nothing_that_is_tried_may_be(pipeline: Path, monkeypatch) -> None:
+    monkeypatch.setattr("pse.advise.rewrite._proposal._Proposing._is_legal", lambda *_: False)
+    assert advise(pipeline).diff == ""
+
+
 def test_a_share_of_a_core_stretches_computing_but_not_waiting(recorded: Record) -> None:
     advice = advise(recorded(PIPELINE, [(0, 0.1, 0.0), (1, 0.0, 0.2)] * 8, share=0.5))
     assert advice.measured == pytest.approx(3.2)

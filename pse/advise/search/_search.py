@@ -155,7 +155,7 @@ def search(
             for window in WINDOWS
             if window != windows[step] and time.monotonic() < deadline
         ]
-        best = _best([*best, *more], is_legal)
+        best = _best([*best, *more], is_legal) or best
     more = [study.candidate(replace(best[0].assignment, depth=depth)) for depth in DEPTHS]
     near = [c for c in [*study.known.values(), *more] if c.seconds <= best[0].seconds * (1 + NOISE)]
     near = _best(near, is_legal, MOST_CHECKED, by=lambda c: (c.cost, c.seconds))
@@ -197,7 +197,7 @@ def _parted(
     is_legal: Callable[[Assignment], bool],
     deadline: float,
 ) -> list[Candidate]:
-    """Put the units of one region on one, two and three threads."""
+    """Put the units of one region on one, two and three threads; what it began with, if none of that may be."""
     if len(units) < 2:
         return starts
     labels = _three_labels(study.present, units)
@@ -212,7 +212,7 @@ def _parted(
     for candidate, unit, label in itertools.product(found[:3], units, labels):
         if time.monotonic() < deadline:
             found.append(study.candidate(_moved(candidate.assignment, [unit], label)))
-    return _best(found, is_legal)
+    return _best(found, is_legal) or starts
 
 
 def _subsets(units: list[MovableGroup]) -> Iterable[tuple[MovableGroup, ...]]:
