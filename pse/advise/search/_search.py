@@ -197,7 +197,7 @@ def _parted(
     is_legal: Callable[[Assignment], bool],
     deadline: float,
 ) -> list[Candidate]:
-    """Put the units of one region on one, two and three threads; what it began with, if none of that may be."""
+    """Put the units of one region on one, two and three threads, if any of that may be."""
     if len(units) < 2:
         return starts
     labels = _three_labels(study.present, units)
