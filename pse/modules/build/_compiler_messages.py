@@ -143,9 +143,8 @@ def _first_behind(source: Source, rule: BuildRule, output: str) -> str | None:
         head = _HEAD.match(line)
         if head is not None and "error" in head["kind"]:
             said = "\n".join(lines[: number + 1])
-            is_behind = (
-                rule.trampoline_file in said and f"from {source.path}:" not in said
-            )  # A header of the user.
+            # A header of the user's is included from the user's file.
+            is_behind = rule.trampoline_file in said and f"from {source.path}:" not in said
             return head["text"] if is_behind else None
     return None
 
