@@ -130,7 +130,22 @@ def _same(left: Expression | None, right: Expression | None, context: Context) -
 
 
 def has_dynamic_extent(type: Type) -> bool:
-    """Whether modules decide, while the program runs, how many rows an array has."""
+    """Say whether modules decide, while the program runs, how many rows an array has.
+
+    Parameters
+    ----------
+    type : Type
+        The array's.
+
+    Returns
+    -------
+    bool
+        Whether one of its extents is written `?n`.
+
+    See Also
+    --------
+    pse.language.types.is_dynamic : the same of one extent
+    """
     return any(is_dynamic(extent) for extent in type.shape or ())
 
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pse.errors import EvaluationError
-from pse.language.check import CallSite, For, If, Parallel, ResolvedProgram, Statement, While
-from pse.language.types import Binary, Expression, Value, evaluate, is_dynamic
+from pse.language.check import (
+    CallSite,
+    For,
+    If,
+    Parallel,
+    ResolvedProgram,
+    Statement,
+    While,
+    has_dynamic_extent,
+)
+from pse.language.types import Binary, Expression, Value, evaluate
 from pse.modules import ModuleError
 from pse.modules.std import require_format, require_pillow, require_shape
 
@@ -38,7 +47,7 @@ def _require_format(site: CallSite, environment: Mapping[str, Value]) -> None:
         require_pillow(name, k if isinstance(k, int) else None)
     else:
         require_format(name, verb)
-        if verb == "load" and any(map(is_dynamic, site.outputs[0].type.shape or ())):
+        if verb == "load" and has_dynamic_extent(site.outputs[0].type):
             require_shape(name)
 
 
