@@ -20,12 +20,14 @@ def centres(field, row, rows, reach, limit, highest):
 
     Of equal cells the first one counts. What has no value, or is beyond the edge, is not lower.
     """
+    if not row.size:
+        return np.empty((0, 3))
     sign = -1 if highest else 1
-    depth = np.pad(sign * field, ((0, 0), (reach, reach)), constant_values=np.inf)
+    # What is beyond the edges of the grid was never written: any bits may be there, and are not looked at.
+    first, end = max(reach - row[0], 0), len(field) - max(row[-1] + 1 + reach - rows, 0)
+    depth = np.full((len(field), field.shape[1] + 2 * reach), np.inf, field.dtype)
+    depth[first:end, reach:-reach] = sign * field[first:end]
     depth[np.isnan(depth)] = np.inf
-    if row.size:
-        depth[: max(reach - row[0], 0)] = np.inf
-        depth[depth.shape[0] - max(row[-1] + 1 + reach - rows, 0) :] = np.inf
     middle = part(depth, reach, 0, 0)
     least = middle <= sign * limit
     for down, right in np.ndindex(2 * reach + 1, 2 * reach + 1):

@@ -131,9 +131,13 @@ def test_highest_places_are_found_beside_missing_cells_and_storms_that_jump_are_
     field[3, 2], field[3, 3], field[4, 2] = 5, 5, np.nan  # Of two equal cells the first one counts.
     field[0, 8] = 7
     field[2, 6] = 1
-    padded = np.pad(field, ((2, 2), (0, 0)), constant_values=99)  # what is beyond the edge doesn't count
-    found = storms.centres(padded, np.arange(7), 7, 2, 0.5, True)
-    assert found.tolist() == [[0, 8, 7], [3, 2, 5]]
+    for beyond in (0x42C60000, 0x7F800001):  # 99, and a NaN whose use is told: neither counts, or is used
+        padded = np.pad(field, ((2, 2), (0, 0)))
+        padded[:2].view(np.uint32)[:] = padded[-2:].view(np.uint32)[:] = beyond
+        with np.errstate(all="raise"):
+            found = storms.centres(padded, np.arange(7), 7, 2, 0.5, True)
+        assert found.tolist() == [[0, 8, 7], [3, 2, 5]]
+        assert not len(storms.centres(padded[:4], np.arange(0), 7, 2, 0.5, True))
     sea = modules("generate_sea.py")
     sea.generate("sea", 1, 18, 36)
     track = storms.link(found, storms.begin(), 0, "sea/day-00.nc", 2000)
