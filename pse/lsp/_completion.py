@@ -54,6 +54,7 @@ BLOCKS = {
     "PARALLEL over": "PARALLEL over ${1:P} {\n  $0\n}",
     "let": "let ${1:x} = $0",
     "var": "var ${1:f64} ${2:x} = $0",
+    "var in": "var ${1:f64}[${2:N}] ${3:x}[${4:l} in ${5:0} .. ${6:4}]",
 }
 ITEMS = {
     "import as": 'import "${1:kernels.c}" as ${2:k}',

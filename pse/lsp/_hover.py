@@ -68,11 +68,22 @@ def _coven(code: str) -> str:
 
 
 def _tag(analysis: Analysis, symbol: Symbol) -> str:
-    tag = analysis.tag(symbol)
+    if symbol.kind == "counter":
+        return _coven(f"i64 {symbol.name}")
+    tag, array = analysis.tag(symbol), _array(analysis, symbol)
     if tag is None:
-        return f"`{symbol.name}`: its type is not known yet"
-    shown = _coven(f"{render_type(tag.type, display=lambda name: name.split('.')[-1])} {symbol.name}")
-    return "\n\n".join([shown, *([_life(analysis, tag, symbol)] if symbol.kind == "tag" else [])])
+        return _coven(array) if array else f"`{symbol.name}`: its type is not known yet"
+    shown = f"{render_type(tag.type, display=lambda name: name.split('.')[-1])} {symbol.name}"
+    return "\n\n".join([_coven(array or shown), _life(analysis, tag, symbol)])
+
+
+def _array(analysis: Analysis, symbol: Symbol) -> str:
+    """Give the declaration of an array of tags, whose types depend on the index; nothing of other tags."""
+    node = symbol.node
+    if not isinstance(node, sx.Var | sx.Field) or node.indices is None:
+        return ""
+    first, last = node.span.line, node.span.end_line
+    return analysis.written(node.span) if first == last else "\n".join(analysis.lines[first - 1 : last])
 
 
 def _life(analysis: Analysis, tag: Tag, symbol: Symbol) -> str:
@@ -93,7 +104,9 @@ def _threads_that_make(analysis: Analysis, tag: Tag) -> list[ThreadKey]:
     program, placement = analysis.inspection.program, analysis.placement
     if program is None or placement is None:
         return []
-    makers = [site for site in number_statements(program).sites if tag.name in [o.tag for o in site.outputs]]
+    # The tags of an array are declared in one place.
+    own = {other.name for other in program.tags.values() if other.span == tag.span}
+    makers = [s for s in number_statements(program).sites if own & {output.tag for output in s.outputs}]
     return list(dict.fromkeys(placement.thread_of(site) for site in makers))
 
 

@@ -185,8 +185,7 @@ class Symbols:
     def _segment(self, item: sx.Segment) -> None:
         self._blocks.append(({}, item.span))
         for field in (*item.inputs, *item.outputs):
-            self._type(field.type)
-            self._add(self._blocks[-1][0], field.name, "tag", field)
+            self._declaration(field)
         self._block(item.body)
         self._blocks.pop()
 
@@ -217,11 +216,9 @@ class Symbols:
                 self._expressions(node.value)
                 self._add(self._blocks[-1][0], node.name, "tag", node)
             case sx.Var():
-                self._type(node.type)
-                self._expressions(node.value)
-                self._add(self._blocks[-1][0], node.name, "tag", node)
+                self._declaration(node)
             case sx.Assignment():
-                self._expressions(node.value)
+                self._expressions(node.index, node.value)
                 self._refer(node.name.id, node.name.span, written=True)
             case sx.For():
                 self._expressions(node.lower, node.upper, node.step, node.inflight)
@@ -238,6 +235,17 @@ class Symbols:
                 self._over(node.partition)
                 self._block(node.body)
 
+    def _declaration(self, node: sx.Var | sx.Field) -> None:
+        """Take the declaration of a tag, or of an array of tags, whose index only the declaration knows."""
+        self._blocks.append(({}, node.span))
+        if node.indices is not None:
+            self._expressions(node.indices.lower, node.indices.upper)
+            self._add(self._blocks[-1][0], node.indices.name, "counter", node)
+        self._type(node.type)
+        self._expressions(node.value if isinstance(node, sx.Var) else None)
+        self._blocks.pop()
+        self._add(self._blocks[-1][0], node.name, "tag", node)
+
     def _call(self, node: sx.Call) -> None:
         self._thread(node.label)
         self.calls.append(node)
@@ -248,8 +256,10 @@ class Symbols:
                 self._type(output.type)
             else:
                 self._distribution(output.distribution)
+            self._expressions(output.index)
             self._output(output.name, node)
             if output.reduction is not None:
+                self._expressions(output.reduction.index)
                 self._output(output.reduction.target, node)
                 self._distribution(output.reduction.distribution)
 

@@ -124,6 +124,8 @@ def extent(text):
         ("N * procs / procs", "N"),
         ("(N + 0) / (procs * 1)", "N / procs"),
         ("max(N, M)", "max(M, N)"),
+        ("N / 2 / 4", "N / 8"),
+        ("2 ** 6 * N", "64 * N"),
         ("(N + N) / (2 * procs)", "N / procs"),
     ],
 )
@@ -135,7 +137,8 @@ def test_extents_that_are_equal_for_all_values_are_recognized(left, right):
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [("N", "M"), ("N / 2 * 2", "N"), ("N - M", "M - N"), ("N % 2", "0")]
+    ("left", "right"),
+    [("N", "M"), ("N / 2 * 2", "N"), ("N - M", "M - N"), ("N % 2", "0"), ("N / (0 - 2) / 2", "N / (0 - 4)")],
 )
 def test_extents_that_may_differ_are_told_apart(left, right):
     assert extent(left) != extent(right)

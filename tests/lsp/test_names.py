@@ -206,6 +206,43 @@ def test_a_record_and_its_fields_are_renamed_wherever_they_are_written(bodies):
         assert not renamed, f"{symbol.name}: {renamed}"
 
 
+PYRAMID = """coven 1
+param i64 L = 3
+segment grow(i64 count, f64[2 ** l] v[l in 0 .. count]) -> () {
+  for l in 1 .. count { sum(v[l]) -> whole  print(whole) }
+}
+program p {
+  var f64[2 ** l] u[l in 0 .. L]
+  for k in 0 .. L { fill(k + 0.5) -> u[k] }
+  grow(L, u)
+}
+"""
+
+
+def test_an_array_of_tags_and_its_indices_are_renamed_wherever_they_are_written():
+    analysis = analysed(PYRAMID)
+    for symbol in [symbol for symbol in analysis.symbols.all if symbol.span is not None]:
+        edits = navigation.rename(analysis, analysis.range(symbol.span).start, "renamed")
+        found = analysis.remade(applied(PYRAMID, edits), Finder()).inspection.diagnostics
+        assert not found, f"{symbol.name}: {found}"
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        (
+            "u[k]",
+            "f64[2 ** l] u[l in 0 .. L]\n```\n\nmade on `thread_A`; written on line 7, 8",
+        ),
+        ("k]", "i64 k"),
+        ("v[l]", "f64[2 ** l] v[l in 0 .. count]"),
+    ],
+)
+def test_an_array_of_tags_is_shown_as_it_is_declared(mark, words):
+    shown = hovering.hover(analysed(PYRAMID), position(PYRAMID, mark))
+    assert words in shown.contents.value
+
+
 def test_a_field_may_be_called_as_a_tag_is_but_not_as_another_field(bodies):
     place = position(BODIES, "wet")
     assert [edit.new_text for edit in navigation.rename(bodies, place, "all")] == ["all"]

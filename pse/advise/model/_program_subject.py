@@ -161,7 +161,7 @@ def _read(trace: Trace, definitions: Definitions, path: str | None) -> Subject:
         text, wrong = read_program(where)
     except UsageError as error:
         if path is None and trace.program_text is not None:
-            return _copied(trace.program_text, where)
+            return _copied(trace.program_text, where, definitions.parameters)
         reason = error.message.removeprefix(f"the program {where} cannot be read: ")
         raise AdviceError(f"the traced program {where} can't be read: {reason}", help=_NAME_IT) from None
     changed = bool(wrong) or hashlib.sha256(text.encode()).hexdigest() != definitions.text_sha256
@@ -170,9 +170,8 @@ def _read(trace: Trace, definitions: Definitions, path: str | None) -> Subject:
             f"{where} is not the program that ran: it was changed since, and the trace has no copy of it",
             help="record a run of it as it is now, or name the program that ran: --program PATH",
         )
-    return Subject(
-        where, *checked(trace.program_text if changed and trace.program_text else text, where), changed
-    )
+    ran = trace.program_text if changed and trace.program_text else text
+    return Subject(where, *checked(ran, where, definitions.parameters), changed)
 
 
 def _where_it_is(trace: Trace, definitions: Definitions) -> str:
@@ -181,24 +180,24 @@ def _where_it_is(trace: Trace, definitions: Definitions) -> str:
     return str(beside) if not Path(definitions.program).exists() and beside.exists() else definitions.program
 
 
-def _copied(text: str, where: str) -> Subject:
+def _copied(text: str, where: str, parameters: Mapping[str, Any]) -> Subject:
     """Take the trace's copy of a program that is gone; its modules may be where they were."""
     try:
-        return Subject(where, *checked(text, where))
+        return Subject(where, *checked(text, where, parameters))
     except AdviceError:
         message = f"the traced program {where} is not there, and modules that it imports are not there either"
         raise AdviceError(message, help=_NAME_IT) from None
 
 
-def checked(text: str, path: str) -> tuple[str, ResolvedProgram]:
-    """Check a program's text; gives it back with the resolved program.
+def checked(text: str, path: str, parameters: Mapping[str, Any] | None = None) -> tuple[str, ResolvedProgram]:
+    """Check a program's text for values of its parameters; gives it back with the resolved program.
 
     Raises
     ------
     AdviceError
         It is wrong.
     """
-    result = check_program(text, path, modules=Finder())
+    result = check_program(text, path, modules=Finder(), values=parameters)
     if result.program is None:
         errors = [d for d in result.diagnostics if d.severity.value == "error"]
         words = render_diagnostics(errors, {path: text})
@@ -231,7 +230,7 @@ def bind(program: ResolvedProgram, parameters: Mapping[str, Any], processors: in
 def is_sound(text: str, path: str, parameters: Mapping[str, Any], processors: int) -> ResolvedProgram | None:
     """Give a rewritten program if it passes the check and can run, None if not."""
     try:
-        program = checked(text, path)[1]
+        program = checked(text, path, parameters)[1]
         bind(program, parameters, processors)
     except AdviceError:
         return None

@@ -133,22 +133,28 @@ class Reaching:
         for port in outputs:
             self._define_output(known, element, port)
         if isinstance(node, sx.Let | sx.Var | sx.Assignment) and element.call is None and node.value:
-            self._define(known, node.name, Definition(element, node.name.id))
+            others = isinstance(node, sx.Assignment) and node.index is not None
+            self._define(known, node.name, Definition(element, node.name.id), others=others)
 
     def _define_output(self, known: Definitions, element: Element, port: Port) -> None:
         if port.output is not None:
-            self._define(known, port.output.name, Definition(element, port.name))
-            if port.output.reduction is not None:
-                self._define(known, port.output.reduction.target, Definition(element, port.name))
+            written = (port.output, port.output.reduction)
+            for node in (node for node in written if node is not None):
+                name = node.name if isinstance(node, sx.OutputNode) else node.target
+                self._define(known, name, Definition(element, port.name), others=node.index is not None)
 
     def _symbol(self, name: object) -> Symbol | None:
         span = getattr(name, "span", None)
         found = self._symbols.at(span.line, span.column) if span is not None else None
         return found[1] if found is not None else None
 
-    def _define(self, known: Definitions, name: object, definition: Definition) -> None:
+    def _define(
+        self, known: Definitions, name: object, definition: Definition, *, others: bool = False
+    ) -> None:
+        """Note who makes a tag; of an array of tags the others are as they were."""
         if isinstance(name, sx.Identifier | Name) and (symbol := self._symbol(name)) is not None:
-            known[id(symbol)] = frozenset((definition,))
+            before = known.get(id(symbol), frozenset()) if others else frozenset()
+            known[id(symbol)] = before | {definition}
 
     def _use(self, known: Mapping[int, frozenset[Definition]], name: object, to: Element, port: str) -> None:
         symbol = self._symbol(name)

@@ -283,13 +283,20 @@ class _Writer:
         reduced = output.reduction
         return {
             **self._port(port),
-            "text": output.name.id,
+            "text": self._named(output),
             "span": self.span(output.span),
             "tag": output.name.id,
             "written": self.text.of(output.distribution.span) if output.distribution else None,
             "reduce": {"target": reduced.target.id, "operation": reduced.operation.id} if reduced else None,
             **self._tag(tag_type(output.name, self.model.drawn)),
         }
+
+    def _named(self, output: sx.OutputNode) -> str | None:
+        """Give the name of an output as it is written, with its index."""
+        index = output.index
+        if index is None or index.span is None:
+            return output.name.id
+        return f"{output.name.id}[{self.text.of(index.span)}]"
 
     def _port(self, port: Port) -> Json:
         kind = port.type

@@ -80,6 +80,8 @@ def bind_parameters(program: ResolvedProgram, values: Mapping[str, str | Value],
     for parameter in program.parameters:
         binding.parameter(parameter)
     if not binding.diagnostics:
+        binding.assumed(program.assumed)
+    if not binding.diagnostics:
         for partition in program.partitions:
             binding.partition(partition)
         for tag in program.tags.values():
@@ -110,11 +112,7 @@ class _Binding:
             help = did_you_mean(name, self._parameters) or (known if self._parameters else none)
             self._fail("E0603", f"the program has no parameter `{name}`", self._start, help)
             return
-        read = (
-            read_value(value, parameter.element)
-            if isinstance(value, str)
-            else _accept(value, parameter.element)
-        )
+        read = given_value(value, parameter.element)
         if read is None:
             label = parameter.element.label
             given = f"{str(value)[:40]!r} is not of that type"
@@ -145,6 +143,15 @@ class _Binding:
             self.environment[name] = converted
         if parameter.where is not None and name in self.environment:
             self._check_where(parameter, parameter.where)
+
+    def assumed(self, values: Mapping[str, Value]) -> None:
+        """Refuse values with which the check of the program does not hold."""
+        for name, value in values.items():
+            if self.environment[name] != value:
+                given = _show(self.environment[name])
+                message = f"the program was checked for {name} = {_show(value)}, not for {given}"
+                help = "its arrays of tags depend on it: check it again, with this value"
+                self._fail("E0609", message, self._parameters[name].span, help)
 
     def _mentioned(self, parameter: ParameterDeclaration) -> bool:
         """A value that could not be read was reported already."""
@@ -241,6 +248,11 @@ def _accept(value: Value, element: Element) -> Value | None:
     if isinstance(value, int) and not isinstance(value, bool) and element not in INTEGERS:
         return float(value)
     return value
+
+
+def given_value(value: str | Value, element: Element) -> Value | None:
+    """Read a value as the user gives it, a text or a number; None if it is not of a parameter's type."""
+    return read_value(value, element) if isinstance(value, str) else _accept(value, element)
 
 
 def read_value(text: str, element: Element) -> Value | None:

@@ -12,8 +12,8 @@ from pse.language.check._context import CallContext, Context
 from pse.language.check._distribution_check import match_distribution
 from pse.language.check._ir import Argument, CallSite, ModuleReference, Output
 from pse.language.check._remedies import call_help, is_reordered, slots_of, text_of
-from pse.language.check._scalars import Scalar, place, scalar
-from pse.language.check._scope import ModuleEntity, TagEntity
+from pse.language.check._scalars import Scalar, one_of, place, scalar
+from pse.language.check._scope import ModuleEntity, TagArray, TagEntity
 from pse.language.check._shape_check import ArrayOperand, expect_shape, has_rank
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
@@ -343,6 +343,8 @@ def named_tag(context: Context, argument: sx.CallArgument, *, changed: bool = Fa
     if entity is None or isinstance(entity, TagEntity):
         return entity
     help = "give the name of a tag, which a call makes or `var` declares"
+    if isinstance(entity, TagArray):
+        help = one_of(entity)
     if isinstance(entity, ModuleEntity):
         help = f"call the module first, and give its output:  {identifier.id}(…) -> x"
     context.misused(identifier, entity, "a tag", help)

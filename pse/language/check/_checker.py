@@ -51,7 +51,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_error
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.syntax._kept_trees import program_tree
-from pse.language.types._expressions import Name
+from pse.language.types._expressions import Name, Value
 from pse.language.types._types import Element
 from pse.records import dataclass
 
@@ -86,7 +86,9 @@ class CheckResult:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult:
+def check_program(
+    text: str, path: str, *, modules: ModuleFinder, values: Mapping[str, str | Value] | None = None
+) -> CheckResult:
     """Check a program.
 
     Parameters
@@ -97,6 +99,8 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
         The path as the user typed it, for diagnostics and for finding modules.
     modules : ModuleFinder
         Finds the imported modules and the standard library.
+    values : mapping of str to str or Value, optional
+        Values of parameters (``-D N=512``), on which arrays of tags may depend; others have their defaults.
 
     Returns
     -------
@@ -113,7 +117,9 @@ def check_program(text: str, path: str, *, modules: ModuleFinder) -> CheckResult
     tree, mistakes = program_tree(text, path)
     if tree is None or has_errors(mistakes):
         return CheckResult(None, in_order(mistakes))
-    return _check(Context(Frame(Globals(path, text)), list(mistakes)), tree, modules)
+    names = Globals(path, text)
+    names.files.given = values or {}
+    return _check(Context(Frame(names), list(mistakes)), tree, modules)
 
 
 @dataclass(frozen=True)
@@ -280,12 +286,13 @@ def _unused(context: Context, declarations: Declarations, body: tuple[Statement,
     """Warn about names that nothing uses; a name that begins with `_` is unused on purpose."""
     used, found = context.globals.used, list[Diagnostic]()
     imported = {(name.alias or name.name).span for item in declarations.imports for name in item.names or ()}
-    written = _written(body)
+    written = {context.tags[name].span for name in _written(body)}
     for tag in context.tags.values():
         if tag.span not in used and not tag.loop_counter and not tag.display.startswith("_"):
-            what = "written but never read" if tag.name in written else "declared but never used"
-            help = f"remove it, or call it _{tag.display}"
-            found.append(warning_at("W0201", f"`{tag.display}` is {what}", tag.span, help=help))
+            what = "written but never read" if tag.span in written else "declared but never used"
+            name = tag.display.partition("[")[0]  # An array of tags is used as a whole.
+            help = f"remove it, or call it _{name}"
+            found.append(warning_at("W0201", f"`{name}` is {what}", tag.span, help=help))
     for item in declarations.imports:
         found += _unused_import(context, item)
     for parameter in declarations.parameters:
@@ -341,7 +348,14 @@ def _program(
         modules=_modules(body),
         threads=tuple(context.declared_threads),
         files={path: text for path, text in _texts(context).items() if path != context.path},
+        assumed=_assumed(context, declarations),
     )
+
+
+def _assumed(context: Context, declarations: Declarations) -> dict[str, Value]:
+    """Give the values of parameters on which the check depended."""
+    names = {parameter.name for parameter in declarations.parameters}
+    return {name: context.globals.files.values[name] for name in context.constants if name in names}
 
 
 def _partitions(declarations: Declarations, body: tuple[Statement, ...]) -> tuple[PartitionDeclaration, ...]:

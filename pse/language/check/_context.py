@@ -10,16 +10,21 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
+from pse.errors import EvaluationError
 from pse.language.check._ir import ModuleReference, Statement, Tag
 from pse.language.check._scope import PROCS, BundledTags, Entity, Frame, Globals, Reads, TagEntity, kind_of
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
+from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import (
     DYNAMIC,
     Expression,
     Name,
+    Number,
+    Text,
+    Value,
     is_dynamic,
     names_in,
     render_expression,
@@ -95,7 +100,8 @@ class Context:
     blocks are open in all of them; `root_thread` is the label, with a space, of the last labelled call
     outside PARALLEL: what suggestions are written with; `references` has one object for all calls of a
     standard module with the same types; `kept` checks a statement that holds no others, by
-    what is known of an earlier text.
+    what is known of an earlier text; `open_inputs` are the unique names of the scalar inputs of segments that
+    nobody calls, so that they can have any value; `rounds` counts the open loops that are unrolled.
     """
 
     frame: Frame
@@ -118,6 +124,8 @@ class Context:
     calls_without_label: bool = False
     references: dict[ModuleReference, ModuleReference] = field(default_factory=dict)
     kept: Callable[[sx.Statement, Callable[[], list[Statement]]], list[Statement]] | None = None
+    open_inputs: set[str] = field(default_factory=set)
+    rounds: int = 0
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Take a diagnostic."""
@@ -216,6 +224,12 @@ class Context:
 
     def new_tag(self, name: sx.Identifier, type: Type | None, kind: str) -> TagEntity:
         """Declare a tag under a name that must not be taken."""
+        self.refuse_taken(name, kind)
+        entity = TagEntity(self.frame.unique(name.id), name.id, name.span, type, kind)
+        return self.declare(entity, in_frame=kind == "produced")
+
+    def refuse_taken(self, name: sx.Identifier, kind: str) -> None:
+        """Report a name that stands for something else already."""
         taken = self.frame.find(name.id)
         if name.id == PROCS:
             self.report(reserved(name.span))
@@ -230,8 +244,6 @@ class Context:
             ):
                 help = f"leave out `let`, which declares a new name:  {name.id} = …"
             self.report(error_at("E0203", message, name.span, notes=notes, help=help))
-        entity = TagEntity(self.frame.unique(name.id), name.id, name.span, type, kind)
-        return self.declare(entity, in_frame=kind == "produced")
 
     def display(self, unique: str) -> str:
         """Give what the user wrote for a resolved name."""
@@ -251,6 +263,11 @@ class Context:
         return entity.type
 
     # Blocks.
+
+    @property
+    def unrolled(self) -> bool:
+        """Whether the place that is walked is in a loop that is unrolled, or in a segment called there."""
+        return self.rounds > 0
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
@@ -314,6 +331,20 @@ class Context:
 
         result = substitute(expression, replaced)
         return None if unknown or extents.is_large(result) else result
+
+    def value(self, expression: Expression) -> Value | None:
+        """Work out a value before the run; the check then holds for these values of parameters only."""
+        known, values = self.constant(expression), self.globals.files.values
+        if known is None or names_in(known) - values.keys():
+            return None
+        try:
+            found = evaluate(known, values)
+        except EvaluationError:
+            return None
+        for name in names_in(known):
+            value = values[name]
+            self.constants[name] = Text(value) if isinstance(value, str) else Number(value)  # type: ignore[arg-type]
+        return found
 
     def known_help(self, expression: Expression) -> str:
         """Say what may be used where a value must be known before the run."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import NamedTuple, TypeGuard
 
 from pse.errors import EvaluationError, ModuleNotFound
-from pse.language.check._binding import MAX_PARTITIONS
+from pse.language.check._binding import MAX_PARTITIONS, given_value
 from pse.language.check._context import Context, reserved
 from pse.language.check._directive import STANDARD, ModuleFile, ModuleFinder
 from pse.language.check._ir import ModuleReference, Option, ParameterDeclaration, PartitionDeclaration
@@ -358,9 +359,32 @@ def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> 
         context.report(error_at("E0608", message, item.element.span, help=help))
     if item.live:
         context.globals.files.live.add(unique)
+    else:
+        _known_value(context, unique, element, default, where)
     declarations.parameters.append(
         ParameterDeclaration(unique, element, default, where, item.name.span, item.live)
     )
+
+
+def _known_value(
+    context: Context, unique: str, element: Element, default: Expression | None, where: Expression | None
+) -> None:
+    """Note the value of a parameter, as far as it is known; a wrong one is reported when it is bound."""
+    files = context.globals.files
+    values = [files.given.get(unique), _evaluated(default, files.values)]
+    for value in (given_value(value, element) for value in values if value is not None):
+        if value is not None and _evaluated(where, {**files.values, unique: value}) is not False:
+            if not isinstance(value, complex):
+                files.values[unique] = value
+            return
+    files.valueless.add(unique)
+
+
+def _evaluated(tree: Expression | None, values: Mapping[str, Value]) -> Value | None:
+    try:
+        return evaluate(tree, values) if tree is not None else None
+    except EvaluationError:  # `procs` is not known yet.
+        return None
 
 
 def _unique(context: Context, name: sx.Identifier) -> str:

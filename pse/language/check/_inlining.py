@@ -14,9 +14,17 @@ from pse.language.check._distribution_check import in_one_place
 from pse.language.check._ir import Assign, Statement, call_sites
 from pse.language.check._remedies import call_help, conversion, output_text, shown, slot_of
 from pse.language.check._scalars import scalar
-from pse.language.check._scope import BundledTags, BundleEntity, Frame, SegmentEntity, TagEntity
-from pse.language.check._targets import Target, target
+from pse.language.check._scope import (
+    BundledTags,
+    BundleEntity,
+    Frame,
+    SegmentEntity,
+    TagArray,
+    TagEntity,
+)
+from pse.language.check._targets import Target, may_write, target
 from pse.language.check._type_resolution import ELEMENTS, written_shape, written_type
+from pse.language.check.arrays._tag_arrays import index_range, members
 from pse.language.diagnostics._diagnostic import error_at, has_errors
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -36,15 +44,19 @@ def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, wa
     if not _callable(context, node, entity) or not _counts(context, node, segment):
         _declare_poison(context, node, kind)
         return []
-    goals = [target(context, output, kind) for output in node.outputs]
+    outputs = list(zip(segment.outputs, node.outputs, strict=True))
+    goals = [target(context, output, kind) for field, output in outputs if field.indices is None]
     caller = context.frame
     inner = _frame(context, entity)
     name_bundles(context, inner, entity)
     before: list[Statement] = []
     for field, argument in zip(segment.inputs, node.arguments, strict=True):
         before += _input(context, caller, inner, field, argument)
-    for field, goal in zip(segment.outputs, goals, strict=True):
-        _output(context, caller, inner, field, goal)
+    for field, output in outputs:
+        if field.indices is None:
+            _output(context, caller, inner, field, goals.pop(0))
+        else:
+            _tags(context, inner, field, output.name, "output")
     body = _called(context, node, inner, entity, walk)
     _check_marks(context, node, body)
     return [*before, *body]
@@ -74,13 +86,36 @@ def check_alone(
         *((f, "input") for f in segment.inputs),
         *((f, "output") for f in segment.outputs),
     ]:
-        tag = context.new_tag(field.name, written_type(context, field.type), kind)
-        context.globals.used.add(field.name.span)
-        if kind == "input" and tag.type is not None and tag.type.scalar:  # Extents may be made of it.
-            context.tags[tag.unique] = replace(context.tags[tag.unique], loop_counter=True)
-        given += [tag] if kind == "input" else []
+        made = _given(context, field, kind)
+        given += made if kind == "input" else []
     context.frame = caller
     return given, _body(context, inner, entity, walk)
+
+
+def _given(context: Context, field: sx.Field, kind: str) -> list[TagEntity]:
+    """Declare an input or output of a segment that nobody calls."""
+    context.globals.used.add(field.name.span)
+    if field.indices is not None:
+        return _given_array(context, field, kind)
+    tag = context.new_tag(field.name, written_type(context, field.type), kind)
+    if kind == "input" and tag.type is not None and tag.type.scalar:  # Extents may be made of it.
+        context.tags[tag.unique] = replace(context.tags[tag.unique], loop_counter=True)
+        context.open_inputs.add(tag.unique)
+    return [tag]
+
+
+def _given_array(context: Context, field: sx.Field, kind: str) -> list[TagEntity]:
+    """Declare an array of tags that a segment takes or gives; without its tags if their number is open."""
+    assert field.indices is not None, "checked by the caller"
+    found = index_range(context, field.indices)
+    if found is None:
+        context.frame.declare(TagEntity(field.name.id, field.name.id, field.name.span, None, kind))
+        return []
+    made = []
+    for member in members(context, field, found):
+        made.append(context.new_tag(member.name, written_type(context, member.type), kind))
+    context.frame.declare(TagArray(field.name.id, field.name.span, found))
+    return made
 
 
 def _frame(context: Context, entity: SegmentEntity) -> Frame:
@@ -215,6 +250,11 @@ def _input(
     context: Context, caller: Frame, inner: Frame, field: sx.Field, argument: sx.CallArgument
 ) -> list[Statement]:
     """Bind one input: an array by name, a scalar by value."""
+    if field.indices is not None:
+        value = argument.value
+        name = value.id if isinstance(value, Name) else "…"
+        _tags(context, inner, field, sx.Identifier(name, argument.span), "input")
+        return []
     type = _field_type(context, inner, field)
     poisoned = TagEntity(inner.unique(field.name.id), field.name.id, field.name.span, None, "input")
     inner.declare(poisoned)
@@ -229,6 +269,63 @@ def _input(
         inner.declare(replace(entity, display=field.name.id, span=field.name.span, kind="input"))
         context.globals.used.add(field.name.span)
     return []
+
+
+def _tags(context: Context, inner: Frame, field: sx.Field, name: sx.Identifier, kind: str) -> None:
+    """Bind an input or output that is an array of tags: inside, its names stand for the caller's tags."""
+    assert field.indices is not None, "checked by the caller"
+    array, indices = context.frame.find(name.id), field.indices
+    found = _in(context, inner, lambda: index_range(context, indices))
+    inner.declare(TagEntity(inner.unique(field.name.id), field.name.id, field.name.span, None, kind))
+    context.globals.used.add(field.name.span)
+    if not isinstance(array, TagArray):
+        _refuse_single(context, field, name)
+    elif isinstance(found, range) and _same_indices(context, array, field, found, name):
+        if kind == "input":
+            context.globals.used.add(array.span)
+        _alias_tags(context, inner, field, array, name, kind)
+
+
+def _alias_tags(
+    context: Context, inner: Frame, field: sx.Field, array: TagArray, name: sx.Identifier, kind: str
+) -> None:
+    """Make the tags of an array known inside a segment, each by the segment's name for it."""
+    found = _in(context, inner, lambda: list(members(context, field, array.indices)))
+    for given, own in zip(array.members, found, strict=True):  # type: ignore[call-overload]
+        entity, wanted = context.frame.find(given), _field_type(context, inner, own)
+        if not isinstance(entity, TagEntity) or entity.type is None or wanted is None:
+            return
+        if kind == "output" and not may_write(context, name, entity):
+            return
+        if not agree(context, entity, wanted, name.span, field):
+            return
+        inner.declare(replace(entity, display=own.name.id, span=field.name.span, kind=kind))
+    inner.declare(TagArray(field.name.id, field.name.span, array.indices))
+
+
+def _refuse_single(context: Context, field: sx.Field, name: sx.Identifier) -> None:
+    """Report what is no array of tags where a segment takes or gives one."""
+    entity = context.frame.find(name.id)
+    if isinstance(entity, TagEntity) and entity.type is None:
+        return
+    message = f"the segment declares an array of tags, `{field.name.id}`; `{name.id}` is none"
+    notes = [(field.span, "the segment declares it here")]
+    help = "declare it, and give its name alone:  var f64[8] u[l in 0 .. 4]"
+    context.report(error_at("E0327", message, name.span, notes=notes, help=help))
+
+
+def _same_indices(
+    context: Context, array: TagArray, field: sx.Field, found: range, name: sx.Identifier
+) -> bool:
+    """Compare the indices of the caller's array with those that a segment declares."""
+    if array.indices == found:
+        return True
+    wanted, have = (f"{min(one)} to {max(one)}" for one in (found, array.indices))
+    message = f"`{name.id}` has tags of the indices {have}, but the segment declares {wanted}"
+    notes = [(field.span, "the segment declares it here")]
+    help = "let an input say how many there are:  segment name(i64 L, f64[8] u[l in 0 .. L]) -> ()"
+    context.report(error_at("E0327", message, name.span, notes=notes, help=help))
+    return False
 
 
 def _scalar_input(
@@ -402,7 +499,7 @@ def _fields(entity: SegmentEntity, fields: tuple[sx.Field, ...]) -> tuple[sx.Fie
     found: list[sx.Field] = []
     for field in fields:
         bundle = _bundle_of(entity, field)
-        if bundle is None:
+        if bundle is None or field.indices is not None:
             found.append(field)
             continue
         for member in bundle.node.members:

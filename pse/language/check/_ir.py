@@ -515,6 +515,8 @@ class ResolvedProgram:
         The labels that the program declares, in the order of the text; none if it declares no threads.
     files : mapping of str to str
         The texts of the `.coven` files that it imports, by path.
+    assumed : mapping of str to Value
+        Values of parameters without which the check does not hold: its arrays of tags depend on them.
 
     Examples
     --------
@@ -533,3 +535,4 @@ class ResolvedProgram:
     modules: tuple[ModuleReference, ...] = field(default=())
     threads: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    assumed: Mapping[str, Value] = field(default_factory=dict)

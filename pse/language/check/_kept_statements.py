@@ -244,7 +244,8 @@ def _head(context: Context) -> object:
     imported = {path: names for path, names in files.read.items() if names is not None}
     known = {path: _known(names) for path, names in {**imported, "": context.globals}.items()}
     sets = {name: _meaning(entity) for name, entity in files.sets.items()}
-    return context.path, known, sets, set(files.live), list(context.declared_threads)
+    values = dict(files.values), set(files.valueless)
+    return context.path, known, sets, set(files.live), values, list(context.declared_threads)
 
 
 def _known(names: Globals) -> object:

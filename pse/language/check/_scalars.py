@@ -9,9 +9,11 @@ from pse.language.check._scope import (
     PROCS,
     AliasEntity,
     BundledTags,
+    Entity,
     ParameterEntity,
     PartitionEntity,
     RecordEntity,
+    TagArray,
     TagEntity,
 )
 from pse.language.diagnostics._diagnostic import error_at
@@ -28,6 +30,7 @@ from pse.language.types._elements import (
 )
 from pse.language.types._evaluation import evaluate
 from pse.language.types._expressions import (
+    INDEX,
     Apply,
     Binary,
     Expression,
@@ -41,7 +44,7 @@ from pse.language.types._expressions import (
     render_expression,
 )
 from pse.language.types._types import Element
-from pse.records import dataclass
+from pse.records import dataclass, replace
 from pse.text import count_text, did_you_mean
 
 
@@ -91,6 +94,10 @@ def _scalar(context: Context, node: sx.SyntaxExpression) -> Scalar | None:
             first, second = _scalar(context, left), _scalar(context, right)
             element = binary_element(operator, first.element, second.element) if first and second else None
             return _result(context, node, operator, [first, second], element)
+        case Apply(function, (_, _)) if function == INDEX:
+            message = "an index is not allowed here: it chooses a tag in a statement of a program or segment"
+            context.report(error_at("E0327", message, place(node), help="write a value, or a parameter"))
+            return None
         case Apply("list"):
             message = "one value is expected here, not a list of them"
             help = "write one value; only `periodic` of `exchange` takes a list"
@@ -207,15 +214,27 @@ def _name(context: Context, node: Name) -> Scalar | None:
             return Scalar(Name(entity.unique, node.span), Element.I64, None)
         case TagEntity():
             return _tag(context, node, entity)
-    help = f"call it in a statement of its own, and use its output:  {node.id}(…) -> x"
-    if isinstance(entity, RecordEntity):
-        help = f"it stands before the name of a tag:  var {node.id} x"
-    if isinstance(entity, BundledTags):
-        help = f"name one of its members:  {', '.join(entity.members[:4])}"
-    if isinstance(entity, AliasEntity):
-        help = f"call one of its modules in a statement of its own:  {node.id}.name(…) -> x"
-    context.misused(identifier, entity, "a value", help)
+    context.misused(identifier, entity, "a value", _value_instead(node.id, entity))
     return None
+
+
+def _value_instead(name: str, entity: Entity) -> str:
+    """Say what to write where a name that stands for no value is used as one."""
+    match entity:
+        case RecordEntity():
+            return f"it stands before the name of a tag:  var {name} x"
+        case BundledTags():
+            return f"name one of its members:  {', '.join(entity.members[:4])}"
+        case TagArray():
+            return one_of(entity)
+        case AliasEntity():
+            return f"call one of its modules in a statement of its own:  {name}.name(…) -> x"
+    return f"call it in a statement of its own, and use its output:  {name}(…) -> x"
+
+
+def one_of(array: TagArray) -> str:
+    """Say how a tag of an array is named."""
+    return f"name one of its tags, by its index:  {array.members[0]}"
 
 
 def _position(context: Context, node: Name, axis: int | None) -> Scalar | None:
@@ -244,6 +263,8 @@ def _tag(context: Context, node: Name, entity: TagEntity) -> Scalar | None:
         help = f"let a module make a scalar of it, and use its output:  module({node.id}) -> value"
         context.report(error_at("E0304", message, place(node), label=context.show(entity.type), help=help))
         return None
+    if entity.constant is not None:
+        return Scalar(replace(entity.constant, span=node.span), entity.type.element, None)
     distribution = entity.type.distribution
     differs = distribution.distributed and entity.kind != "counter" and entity.unique not in context.constants
     partition = distribution.partition if differs else None

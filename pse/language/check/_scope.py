@@ -14,7 +14,7 @@ from pathlib import PurePath
 from pse.language.check._ir import ModuleReference, Tag
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
-from pse.language.types._expressions import Expression
+from pse.language.types._expressions import Expression, Number, Value
 from pse.language.types._types import Distribution, Element, Type
 from pse.records import dataclass
 
@@ -113,12 +113,30 @@ class BundledTags:
 
 
 @dataclass
+class TagArray:
+    """What a name stands for that is declared with indices: a tag for each of them."""
+
+    display: str
+    span: Span
+    indices: range
+
+    def member(self, index: int) -> str:
+        """Name one of the tags: `levels[2]`."""
+        return f"{self.display}[{index}]"
+
+    @property
+    def members(self) -> list[str]:
+        """The names of the tags."""
+        return [self.member(index) for index in self.indices]
+
+
+@dataclass
 class TagEntity:
     """A tag or scalar.
 
     `type` is None if it could not be worked out (which was reported).  `kind` says who may write it: "let",
-    "var", "produced", "counter", "input" or "output" (of a segment).  `constant` is its value as an
-    expression over parameters, `procs`, partitions and loop counters, where it has one.
+    "var", "produced", "counter", "input" or "output" (of a segment).  `constant` is the value of
+    the counter of a loop that is unrolled.
     """
 
     unique: str
@@ -126,7 +144,7 @@ class TagEntity:
     span: Span
     type: Type | None
     kind: str
-    constant: Expression | None = None
+    constant: Number | None = None
 
 
 Entity = (
@@ -138,6 +156,7 @@ Entity = (
     | BundleEntity
     | RecordEntity
     | BundledTags
+    | TagArray
     | TagEntity
 )
 
@@ -153,6 +172,7 @@ def kind_of(entity: Entity) -> str:
         BundleEntity: "a bundle",
         RecordEntity: "a record type",
         BundledTags: "a bundle of tags",
+        TagArray: "an array of tags",
     }
     if isinstance(entity, TagEntity):
         return "a loop counter" if entity.kind == "counter" else "a tag"
@@ -205,12 +225,14 @@ class Reads:
         """Give what a check can learn from an entity in a frame, wherever that is declared."""
         if isinstance(entity, BundledTags):
             return entity.bundle
+        if isinstance(entity, TagArray):
+            return entity.indices
         if not isinstance(entity, TagEntity):
             return None
         tag = self._tags.get(entity.unique)
         known = (tag.type, tag.loop_counter) if tag is not None else None
         constant = self._constants.get(entity.unique)
-        return entity.unique, entity.type, entity.kind, constant, known
+        return entity.unique, entity.type, entity.kind, constant, known, entity.constant
 
 
 @dataclass
@@ -220,7 +242,9 @@ class Files:
     `read` has the names of the imported files, None for those that are wrong; `open` are the files that are
     being read, each imported by the one before; `used` are the names that were used, by the place of their
     declaration; `taken` are the unique names of parameters and partitions, `sets` the partitions by them,
-    `live` the parameters that may change while the program runs; `reads` notes what a statement reads.
+    `live` the parameters that may change while the program runs; `reads` notes what a statement reads;
+    `given` are values that the user gives to parameters, `values` those that parameters have, by their unique
+    names, and `valueless` the parameters without one.
     """
 
     read: dict[str, Globals | None] = field(default_factory=dict)
@@ -230,6 +254,9 @@ class Files:
     sets: dict[str, PartitionEntity] = field(default_factory=dict)
     live: set[str] = field(default_factory=set)
     reads: Reads | None = None
+    given: Mapping[str, str | Value] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+    valueless: set[str] = field(default_factory=set)
 
     def unique(self, name: str, path: str) -> str:
         """Make a name that no other file has taken."""
@@ -311,7 +338,7 @@ class Frame:
         self.globals = globals
         self._body = body
         self.prefix = prefix
-        self.blocks: list[dict[str, TagEntity | BundledTags]] = [{}]
+        self.blocks: list[dict[str, TagEntity | BundledTags | TagArray]] = [{}]
         self.retired: dict[str, TagEntity] = {}
         self._uses: dict[str, int] = {}
 
@@ -354,7 +381,13 @@ class Frame:
         """Give how many unique names were made of a name."""
         return self._uses.get(display, 0)
 
-    def declare(self, entity: TagEntity | BundledTags, *, in_frame: bool = False) -> None:
+    def known_counters(self) -> Iterator[tuple[str, int]]:
+        """Give the counters of the loops around that are unrolled, and their values."""
+        for entity in (entity for block in self.blocks for entity in block.values()):
+            if isinstance(entity, TagEntity) and entity.constant is not None:
+                yield entity.display, int(entity.constant.value)
+
+    def declare(self, entity: TagEntity | BundledTags | TagArray, *, in_frame: bool = False) -> None:
         """Make a tag visible: in the innermost block, or in the whole frame."""
         self.blocks[0 if in_frame else -1][entity.display] = entity
 

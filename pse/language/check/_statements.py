@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import chain, count
 
 from pse.language.check._call_resolution import call
 from pse.language.check._context import REPLICATED, Context, OpenLoop, reserved
 from pse.language.check._inlining import declare_bundle
 from pse.language.check._ir import Assign, CallSite, For, If, Parallel, Statement, Tag, While
-from pse.language.check._scalars import Scalar, bound, decision, place, scalar, written
-from pse.language.check._scope import PROCS, BundleEntity, TagEntity
+from pse.language.check._scalars import Scalar, bound, decision, one_of, place, scalar, written
+from pse.language.check._scope import PROCS, BundleEntity, TagArray, TagEntity
 from pse.language.check._targets import may_write
 from pse.language.check._type_resolution import ELEMENTS, partition_over, written_type
+from pse.language.check.arrays._choosing import is_chosen_by
+from pse.language.check.arrays._indices import with_tags
+from pse.language.check.arrays._tag_arrays import index_range, known_range, members, value_at
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
@@ -55,7 +58,7 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
                     error_at("E0211", message, item.span, help="use loops instead of repeated segments")
                 )
             break
-        if _may_break(context, parts[-1][-1:]):
+        if _may_break(context, parts[-1]):
             if not _is_reached(context, item, parts[-1]):
                 break
             parts.append([])
@@ -66,7 +69,7 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
 def _is_reached(context: Context, item: sx.Statement, before: list[Statement]) -> bool:
     """Report a statement that comes behind a `break` on every way to it."""
     reached = not _always_breaks(context, before)
-    if not reached:
+    if not reached and not context.unrolled:  # Others of its iterations may come to it.
         message = "nothing comes to this statement: the loop has been left before"
         context.report(error_at("E0408", message, item.span, help="remove it, or move it before the `break`"))
     return reached
@@ -75,10 +78,17 @@ def _is_reached(context: Context, item: sx.Statement, before: list[Statement]) -
 def statement(context: Context, node: sx.Statement) -> list[Statement]:
     """Check one statement; a segment gives several, a wrong one none."""
     match node:
+        case sx.Var(indices=sx.IndexRange() as indices):
+            return _array(context, node, indices)
         case sx.Call() | sx.Let() | sx.Var() | sx.Assignment():
+            simple = node
             if context.kept is None:
-                return _simple(context, node)
-            return context.kept(node, lambda: _simple(context, node))
+                return _simple(context, simple)
+            return context.kept(simple, lambda: _simple(context, simple))
+    node = with_tags(context, node)
+    match node:
+        case sx.For() if is_chosen_by(node, context.frame.find):
+            return _unrolled(context, node)
         case sx.For():
             return _for(context, node)
         case sx.While():
@@ -89,10 +99,12 @@ def statement(context: Context, node: sx.Statement) -> list[Statement]:
             return _break(context, node)
         case sx.Parallel():
             return _parallel(context, node)
+    raise AssertionError(f"{type(node).__name__} is no statement")
 
 
 def _simple(context: Context, node: sx.Call | sx.Let | sx.Var | sx.Assignment) -> list[Statement]:
     """Check a statement that holds no others."""
+    node = with_tags(context, node)
     match node:
         case sx.Call():
             return call(context, node, "produced", statements)
@@ -190,6 +202,28 @@ def _var(context: Context, node: sx.Var) -> list[Statement]:
     return _assigned(context, entity, found, node.value, node.span)
 
 
+def _array(context: Context, node: sx.Var, indices: sx.IndexRange) -> list[Statement]:
+    """Declare an array of tags: each of them like a `var` of its own."""
+    context.refuse_taken(node.name, "var")
+    found, reported = index_range(context, indices), len(context.diagnostics)
+    if isinstance(bundle := context.frame.find(node.type.element.id), BundleEntity):
+        message = f"`{bundle.name}` is a bundle, and an array of tags has one type"
+        help = f"declare an array for each of its members:  var f64[8] rho[{indices.name.id} in 0 .. 4]"
+        context.report(error_at("E0305", message, node.type.span, help=help))
+        found = None
+    if found is None:
+        context.frame.declare(TagEntity(node.name.id, node.name.id, node.name.span, None, "var"))
+        return []
+    made: list[Statement] = []
+    for index, member in zip(found, members(context, node, found), strict=True):
+        value = value_at(node.value, indices.name.id, index) if node.value is not None else None
+        made += _var(context, with_tags(context, replace(member, value=value)))
+        if len(context.diagnostics) > reported:
+            break
+    context.frame.declare(TagArray(node.name.id, node.name.span, found))
+    return made
+
+
 def _assigned(
     context: Context, entity: TagEntity, found: Scalar, value: sx.SyntaxExpression, span: Span
 ) -> list[Statement]:
@@ -256,7 +290,8 @@ def _assignment(context: Context, node: sx.Assignment) -> list[Statement]:
         context.report(error_at("E0201", f"unknown name `{node.name.id}`", node.name.span, help=help))
         return []
     if not isinstance(entity, TagEntity):
-        context.misused(node.name, entity, "a tag", "choose another name for the tag")
+        help = one_of(entity) if isinstance(entity, TagArray) else "choose another name for the tag"
+        context.misused(node.name, entity, "a tag", help)
         return []
     if found is None or not may_write(context, node.name, entity, assigned=True) or entity.type is None:
         return []
@@ -288,6 +323,60 @@ def _for(context: Context, node: sx.For) -> list[Statement]:
     return _entered(loop, For(counter.unique, lower, upper, inflight, body, span, step, loop.stop))
 
 
+def _unrolled(context: Context, node: sx.For) -> list[Statement]:
+    """Check a `for` whose counter says which tags of arrays are meant: each iteration for itself."""
+    step = _step(context, node.step) if node.step is not None else None
+    stride = node.step if step is not None else None
+    bounds = known_range(context, (node.lower, node.upper, stride), "the number of these iterations")
+    if node.inflight is not None:
+        message = "`inflight` is not possible where the counter says which tags of an array are meant"
+        context.report(error_at("E0327", message, place(node.inflight), help="leave out `inflight`"))
+    if bounds is None or (step is None) != (node.step is None) or node.inflight is not None:
+        return _for_any(context, node)
+    context.refuse_taken(node.counter, "counter")
+    parts, reported = list[list[Statement]](), len(context.diagnostics)
+    with _loop(context) as loop, _rounds(context):
+        for value in bounds:
+            parts.append(_iteration(context, node, value))
+            if len(context.diagnostics) > reported or _always_breaks(context, parts[-1]):
+                break
+        body = _go_on(context, node.body, parts)
+    start = [Assign(loop.stop, Number(False), context.reached(node.span))] if loop.stop is not None else []
+    return [*start, *body]
+
+
+def _iteration(context: Context, node: sx.For, value: int) -> list[Statement]:
+    """Check one iteration of a loop that is unrolled."""
+    with context.block():
+        name, type = node.counter, Type(Element.I64, (), context.spread)
+        unique = context.frame.unique(name.id)
+        counter = TagEntity(unique, name.id, name.span, type, "counter", Number(value, name.span))
+        context.frame.declare(counter)
+        return list(statements(context, node.body))
+
+
+def _for_any(context: Context, node: sx.For) -> list[Statement]:
+    """Check what can be checked of a loop whose iterations are not known: indices are not."""
+    counter = Name(context.frame.unique(node.counter.id))
+    context.open_inputs.add(counter.id)
+    with _loop(context), context.block():
+        entity = TagEntity(counter.id, node.counter.id, node.counter.span, None, "counter")
+        entity.type = Type(Element.I64, (), context.spread)
+        context.declare(entity)
+        statements(context, node.body)
+    return []
+
+
+@contextlib.contextmanager
+def _rounds(context: Context) -> Iterator[None]:
+    """Walk the iterations of a loop that is unrolled."""
+    context.rounds += 1
+    try:
+        yield
+    finally:
+        context.rounds -= 1
+
+
 def _while(context: Context, node: sx.While) -> list[Statement]:
     """Check a `while`."""
     test = decision(context, node.condition)
@@ -305,8 +394,12 @@ def _while(context: Context, node: sx.While) -> list[Statement]:
 
 
 def _if(context: Context, node: sx.If) -> list[Statement]:
-    """Check an `if`."""
+    """Check an `if`; where loops are unrolled, its condition may be known."""
     test = decision(context, node.condition)
+    known = context.value(test.expression) if test is not None and context.unrolled else None
+    if isinstance(known, bool):
+        taken = node.then if known else node.otherwise
+        return list(_block(context, taken)) if taken is not None else []
     with _decided(context, test):
         then = _block(context, node.then)
         otherwise = _block(context, node.otherwise) if node.otherwise is not None else ()
@@ -453,11 +546,9 @@ def _breaks(statement: Statement, stop: str) -> bool:
 
 def _go_on(context: Context, node: sx.Block, parts: Sequence[Sequence[Statement]]) -> Body:
     """Put the parts of a block together; each but the last ends with a statement that may break."""
-    *before, rest = map(tuple, parts)
-    if not before:
-        return rest
-    assert context.loop is not None
-    assert context.loop.stop is not None
+    if context.loop is None or context.loop.stop is None:
+        return tuple(chain.from_iterable(parts))
+    *before, rest = map(tuple, parts or [()])
     if len(before) > MAX_NESTING:
         message = f"nesting too deep: more than {MAX_NESTING} statements with `break` in one block"
         context.report(error_at("E0008", message, node.span, help="join their conditions by `or`"))

@@ -13,7 +13,8 @@ from pse.language.check._context import REPLICATED, Context
 from pse.language.check._distribution_check import refuse_dynamic
 from pse.language.check._ir import Reduction
 from pse.language.check._remedies import call_help, slots_of, unused_name
-from pse.language.check._scope import ModuleEntity, TagEntity, kind_of
+from pse.language.check._scalars import one_of
+from pse.language.check._scope import ModuleEntity, TagArray, TagEntity, kind_of
 from pse.language.check._type_resolution import written_distribution, written_type
 from pse.language.diagnostics._diagnostic import error_at
 from pse.language.diagnostics._source import Span
@@ -85,7 +86,8 @@ def target(context: Context, node: sx.OutputNode, kind: str) -> Target | None:
     if not isinstance(found, TagEntity):
         notes = [(found.span, "declared here")]
         message = f"`{node.name.id}` is {kind_of(found)}, but the output of a call is a tag"
-        context.report(error_at("E0210", message, node.name.span, notes=notes, help="choose another name"))
+        help = one_of(found) if isinstance(found, TagArray) else "choose another name"
+        context.report(error_at("E0210", message, node.name.span, notes=notes, help=help))
         return None
     if stated is not None and found.type is not None and not _is_stated(context, node, found, stated):
         return None

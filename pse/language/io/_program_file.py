@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pse.language.check._checker import check_program
 from pse.language.check._directive import ModuleFinder
 from pse.language.check._ir import ResolvedProgram
@@ -9,6 +11,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_error
 from pse.language.diagnostics._refusal import ProgramRefused
 from pse.language.diagnostics._source import Span
 from pse.language.io._source_file import quoted_sources, read_program
+from pse.language.types._expressions import Value
 from pse.records import dataclass
 
 
@@ -67,7 +70,12 @@ class ProgramFile:
         return self.program
 
 
-def check_file(path: str, modules: ModuleFinder, text: str | None = None) -> ProgramFile:
+def check_file(
+    path: str,
+    modules: ModuleFinder,
+    text: str | None = None,
+    values: Mapping[str, str | Value] | None = None,
+) -> ProgramFile:
     """Read and check a program.
 
     Parameters
@@ -78,6 +86,8 @@ def check_file(path: str, modules: ModuleFinder, text: str | None = None) -> Pro
         Finds the imported modules and the standard library.
     text : str, optional
         The text to check instead of the file's.
+    values : mapping of str to str or Value, optional
+        Values of parameters, as `check_program` takes them.
 
     Returns
     -------
@@ -100,5 +110,5 @@ def check_file(path: str, modules: ModuleFinder, text: str | None = None) -> Pro
         text, unreadable = read_program(path)
         if unreadable:
             return ProgramFile(path, text, None, unreadable)
-    checked = check_program(text, path, modules=modules)
+    checked = check_program(text, path, modules=modules, values=values)
     return ProgramFile(path, text, checked.program, checked.diagnostics)

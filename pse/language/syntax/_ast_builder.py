@@ -101,6 +101,7 @@ class TreeBuilder(Transformer[Token, Any]):
     """Builds the tree; see the grammar for what the children of each rule are."""
 
     default = _single("default")
+    index = _single("index")
     where = _single("where")
     stride = _single("step")
     inflight = _single("inflight")
@@ -188,7 +189,12 @@ class TreeBuilder(Transformer[Token, Any]):
         return Part("results", children[1].value, _span(children))
 
     def field(self, children: list[Any]) -> sx.Field:
-        return sx.Field(children[0], children[1], _span(children))
+        indices = next(iter(_of(children, sx.IndexRange)), None)
+        return sx.Field(children[0], children[1], _span(children), indices)
+
+    def indices(self, children: list[Any]) -> sx.IndexRange:
+        _, name, _, lower, _, upper, _ = children
+        return sx.IndexRange(name, lower, upper, _span(children))
 
     def program_body(self, children: list[Any]) -> sx.ProgramBody:
         return sx.ProgramBody(children[1], children[2], _span(children))
@@ -214,11 +220,13 @@ class TreeBuilder(Transformer[Token, Any]):
         if isinstance(children[0], Token):
             element = _stated_element(children)
             stated = sx.TypeNode(element, _part(children, "shape"), distribution, _span(children))
-        return sx.OutputNode(name, distribution, reduction, _span(children), stated)
+        return sx.OutputNode(name, distribution, reduction, _span(children), stated, _part(children, "index"))
 
     def reduction(self, children: list[Any]) -> sx.ReductionNode:
         distribution = next(iter(_of(children, sx.DistributionNode)), None)
-        return sx.ReductionNode(children[1], children[3], distribution, _span(children))
+        target, operation = _of(children, sx.Identifier)
+        index = _part(children, "index")
+        return sx.ReductionNode(target, operation, distribution, _span(children), index)
 
     def operation(self, children: list[Any]) -> sx.Identifier:
         return sx.Identifier(_word(children[0]), _span(children))
@@ -227,10 +235,12 @@ class TreeBuilder(Transformer[Token, Any]):
         return sx.Let(children[1], children[3], _span(children))
 
     def var(self, children: list[Any]) -> sx.Var:
-        return sx.Var(children[1], children[2], _part(children, "default"), _span(children))
+        indices = next(iter(_of(children, sx.IndexRange)), None)
+        return sx.Var(children[1], children[2], _part(children, "default"), _span(children), indices)
 
     def assignment(self, children: list[Any]) -> sx.Assignment:
-        return sx.Assignment(_joined(children[0]), children[2], _span(children))
+        index = _part(children, "index")
+        return sx.Assignment(_joined(children[0]), children[-1], _span(children), index)
 
     def for_(self, children: list[Any]) -> sx.For:
         _, counter, _, lower, _, upper, *_ = children
@@ -297,6 +307,10 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def name_use(self, children: list[Any]) -> ex.Name:
         return ex.Name(children[0].text, children[0].span)
+
+    def indexed(self, children: list[Any]) -> ex.Apply:
+        array = ex.Name(children[0].text, children[0].span)
+        return ex.Apply(ex.INDEX, (array, children[1].value), _span(children))
 
     def position(self, children: list[Any]) -> ex.Name:
         return ex.Name("".join(map(str, children)), _span(children))

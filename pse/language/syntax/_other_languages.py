@@ -561,7 +561,7 @@ def _array(m: Mistake) -> str | None:
     """`var f64 q[N]`, `var f64 q(N)`, `f64[N] q`, `double q[N]`."""
     token, line, kinds = m.token, m.line, m.kinds
     if token.type not in ("LSQB", "LPAR"):
-        return None
+        return _indexed(m)
     close = "RSQB" if token.type == "LSQB" else "RPAR"
     shape = text_of(until(m.after, close))
     if kinds[-3:] == ["VAR", "NAME", "NAME"]:
@@ -572,6 +572,18 @@ def _array(m: Mistake) -> str | None:
         rest = m.after[len(until(m.after, close)) + 1 :]
         name = rest[0] if rest and rest[0].type == "NAME" else "x"
         return f"an array is declared with `var`:  var {FOREIGN_TYPES[line[-1]]}[{shape}] {name}"
+    return None
+
+
+def _indexed(m: Mistake) -> str | None:
+    """`var f64 q[N]` and `f64[N] q`, which begin like arrays of tags."""
+    kinds, words = [one.type for one in m.statement], [str(one) for one in m.statement]
+    if kinds[:4] == ["VAR", "NAME", "NAME", "LSQB"] and "IN" not in kinds[:6]:
+        shape = text_of(until(m.statement[4:], "RSQB"))
+        return f"the extents stand after the type:  var {words[1]}[{shape}] {words[2]}"
+    if kinds[:2] == ["NAME", "LSQB"] and words[0] in FOREIGN_TYPES and m.token.type == "NAME":
+        shape = text_of(until(m.statement[2:], "RSQB"))
+        return f"an array is declared with `var`:  var {FOREIGN_TYPES[words[0]]}[{shape}] {m.token}"
     return None
 
 

@@ -197,7 +197,7 @@ def _by_neighbours(
         return (
             f"name what each partition gives, then what they give together:  -> {own}{_reduction(following)}"
         )
-    if first is not None and first.type == "REDUCE" and accepted == {"LPAR"}:
+    if first is not None and first.type == "REDUCE" and accepted == {"LPAR", "LSQB"}:
         return f"name the operation:  reduce {before}(sum)"
     if token.type == "HALO" and first is not None and first.type == "OVER":
         end = following.index(")") + 1 if ")" in following else 0
@@ -293,6 +293,8 @@ def _expected(accepted: Collection[str]) -> str:
             words.append(text)
             left -= group | {"FLOAT", "STRING", "TRUE", "FALSE", "MAX", "NAME", "NOT", "FOR", "WHILE"}
             left -= {"IF", "BREAK", "VAR", "COVEN", "IMPORT"} | _DECLARING - {"PARAM"}
+    if left & {"EQUAL", "REDUCE"} or left > BINARY_OPERATORS or left == {"LPAR", "LSQB"}:
+        left.discard("LSQB")  # Few names stand for arrays of tags.
     if left > BINARY_OPERATORS:
         words.append("an operator")
         left -= BINARY_OPERATORS | (_RARE if len(words) + len(left - BINARY_OPERATORS) > 4 else set())

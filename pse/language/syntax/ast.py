@@ -76,24 +76,39 @@ class TypeNode:
 
 
 @dataclass(frozen=True)
+class IndexRange:
+    """`[l in 0 .. L]` behind the name of what is declared: an array of tags, one for each index."""
+
+    name: Identifier
+    lower: SyntaxExpression
+    upper: SyntaxExpression
+    span: Span
+
+
+@dataclass(frozen=True)
 class ReductionNode:
-    """`reduce total(sum) @ root`."""
+    """`reduce total(sum) @ root`; `index` says which of an array of tags the target is."""
 
     target: Identifier
     operation: Identifier
     distribution: DistributionNode | None
     span: Span
+    index: SyntaxExpression | None = None
 
 
 @dataclass(frozen=True)
 class OutputNode:
-    """One name after `->`; `type` is what the program states, with the distribution behind the name."""
+    """One name after `->`; `type` is what the program states, with the distribution behind the name.
+
+    `index` says which of an array of tags it is.
+    """
 
     name: Identifier
     distribution: DistributionNode | None
     reduction: ReductionNode | None
     span: Span
     type: TypeNode | None = None
+    index: SyntaxExpression | None = None
 
 
 @dataclass(frozen=True)
@@ -118,21 +133,23 @@ class Let:
 
 @dataclass(frozen=True)
 class Var:
-    """`var f64 x = …`, `var f64[N] @ block(0) u`."""
+    """`var f64 x = …`, `var f64[N] @ block(0) u`, `var f64[N / 2 ** l] levels[l in 0 .. 4]`."""
 
     type: TypeNode
     name: Identifier
     value: SyntaxExpression | None
     span: Span
+    indices: IndexRange | None = None
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """`x = …`."""
+    """`x = …`, `norms[l] = …`."""
 
     name: Identifier
     value: SyntaxExpression
     span: Span
+    index: SyntaxExpression | None = None
 
 
 @dataclass(frozen=True)
@@ -281,6 +298,7 @@ class Field:
     type: TypeNode
     name: Identifier
     span: Span
+    indices: IndexRange | None = None
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,8 @@ class Binary:
 class Apply:
     """A built-in function of scalars: `min max abs sqrt floor ceil log2 i64 f64`.
 
+    In a syntax tree also a list, and what an index chooses from an array of tags (`INDEX`).
+
     Parameters
     ----------
     function : str
@@ -180,6 +182,9 @@ class Apply:
 
 
 Expression = Number | Text | Name | Unary | Binary | Apply
+
+INDEX = "[]"
+"""The function that stands for `levels[l]`, of the array's name and the index."""
 
 _PRECEDENCE = {
     "or": 1,
@@ -335,6 +340,8 @@ def _render(expression: Expression) -> tuple[str, int]:
             return quote(value), _ATOM
         case Name(id):
             return id, _ATOM
+        case Apply(function, (array, index)) if function == INDEX:
+            return f"{render_expression(array)}[{render_expression(index)}]", _ATOM
         case Apply(function, arguments):
             return f"{function}({', '.join(render_expression(argument) for argument in arguments)})", _ATOM
         case Unary("not", operand):

@@ -150,12 +150,15 @@ class Matcher:
     def same(self, left: Extent, right: Extent) -> bool:
         """Compare two extents; a piece of `block(0)` over P equals `N / P` if the program says so.
 
-        What a module decides while the program runs is compared then.
+        What a module decides while the program runs is compared then; whether divisions leave a remainder,
+        when parameters have their values.
         """
         if extents.is_dynamic(left) or extents.is_dynamic(right):
             return True
+        if left == right or extents.without_remainders(left) == extents.without_remainders(right):
+            return True
         whole = not (extents.has_piece(left) and extents.has_piece(right))
-        return left == right or (whole and self.divided(left) == self.divided(right))
+        return whole and self.divided(left) == self.divided(right)
 
     def divided(self, extent: Extent) -> Extent:
         """Write pieces that are equally long in all partitions as what they are: `N / P`."""

@@ -23,6 +23,9 @@ MAX_TERMS = 64
 MAX_NODES = 64
 """Largest expression that is normalised, in nodes."""
 
+_BITS = 64
+"""How large an exponent of a constant may be: beyond it the power is no integer of the language."""
+
 
 @dataclass(frozen=True)
 class Dimension:
@@ -131,7 +134,17 @@ def divide(left: Extent, right: Extent) -> Extent:
     exact = _exact_quotient(left, right)
     if exact is None and left.constant is not None and right.constant:
         return number(left.constant // right.constant)
-    return exact if exact is not None else atom(Opaque("/", (left, right)))
+    return exact if exact is not None else _floor(left, right)
+
+
+def _floor(left: Extent, right: Extent) -> Extent:
+    """Divide with a remainder; `N / 2 / 4` is `N / 8`, for divisors above 0."""
+    inner = left.atom
+    if isinstance(inner, Opaque) and inner.operator == "/":
+        before, divisor = inner.operands
+        if (divisor.constant or 0) > 0 and (right.constant or 0) > 0:
+            return divide(before, multiply(divisor, right))
+    return atom(Opaque("/", (left, right)))
 
 
 def _exact_quotient(left: Extent, right: Extent) -> Extent | None:
@@ -146,6 +159,20 @@ def _exact_quotient(left: Extent, right: Extent) -> Extent | None:
             return None
         terms.append((quotient, value // coefficient))
     return _collect(terms)
+
+
+def without_remainders(extent: Extent) -> Extent:
+    """Take divisions by numbers for exact ones: `2 * (N / 4)` is `N / 2` then."""
+    total = number(0)
+    for monomial, coefficient in extent.terms:
+        term = Extent(((monomial, coefficient),))
+        if len(monomial) == 1 and isinstance(base := monomial[0][0], Opaque) and base.operator == "/":
+            dividend, divisor = base.operands
+            exact = coefficient > 0 and divisor.constant and divisor.constant % coefficient == 0
+            if exact and monomial[0][1] == 1:
+                term = divide(dividend, number((divisor.constant or 0) // coefficient))
+        total = add(total, term)
+    return total
 
 
 def is_large(expression: Expression) -> bool:
@@ -187,6 +214,8 @@ def _binary(operator: str, left: Extent, right: Extent) -> Extent:
         return multiply(left, right)
     if operator == "/":
         return divide(left, right)
+    if operator == "**" and left.constant is not None and right.constant in range(_BITS):
+        return number(left.constant ** (right.constant or 0))
     if operator == "**" and right.constant is not None and 0 <= right.constant <= 4:
         power = number(1)
         for _ in range(right.constant):

@@ -104,8 +104,8 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     kept = None
     if request.resume:
         request, kept = continued(request)
-    if file is None or kept:
-        file = check_file(request.program, Finder(), kept.text if kept else None)
+    if file is None or kept or (file.program is not None and file.program.assumed.keys() & request.defines):
+        file = check_file(request.program, Finder(), kept.text if kept else None, request.defines)
     program = file.required()
     placement = place_threads(program, serial=request.serial)
     threads = dict.fromkeys(key.label for key in place_threads(program).keys)
