@@ -144,3 +144,89 @@ int turn(double *d, const double *z, double share, int64_t m, int64_t n)
         }
     return 0;
 }
+
+/* Multigrid (multigrid.coven): the matrix times p is to be f, on grids each half as fine as the one before.
+ */
+
+/* Sources and sinks that look random, and that are equal on the two sides of the middle row but for their
+ * sign. */
+//@ coven module charges(in i64 cells, out f64 f[m, n])
+int charges(int64_t cells, double *f, int64_t m, int64_t n)
+{
+    const int64_t top = coven_first(0, cells), left = coven_first(1, cells);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const int64_t row = top + i, mirrored = cells - 1 - row, k = row < mirrored ? row : mirrored;
+            const double charge = (double)((k * 131 + (left + j) * 71 + k * (left + j)) % 97) - 48.0;
+            f[i * n + j] = row < mirrored ? charge : row > mirrored ? -charge : 0.0;
+        }
+    return 0;
+}
+
+/* Half a sweep of Gauss and Seidel: the cells of one colour of a chessboard, which need those of the other
+ * only. */
+//@ coven module relax(inout f64 p[m+2, n+2], in f64 f[m, n], in i64 cells, in i64 colour)
+int relax(double *p, const double *f, int64_t cells, int64_t colour, int64_t m, int64_t n)
+{
+    const int64_t row = n + 2, first = coven_first(0, cells) + coven_first(1, cells) + colour;
+    mirror(p, m, n);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = (first + i) % 2; j < n; j += 2) {
+            double *here = p + (i + 1) * row + j + 1;
+            *here += (f[i * n + j] - laplacian(here, row)) / neighbours(i, j, m, n);
+        }
+    return 0;
+}
+
+/* What is missing in the equation, added up over the four cells in each of the next grid, where `next` is 0.
+ */
+//@ coven module coarsen(inout f64 p[m+2, n+2], in f64 f[m, n],
+//@     inout f64 coarse[k, l], inout f64 next[k+2, l+2] interior)
+int coarsen(double *p, const double *f, double *coarse, double *next, int64_t m, int64_t n, int64_t k,
+            int64_t l)
+{
+    if (m != 2 * k || n != 2 * l)
+        return 1;
+    mirror(p, m, n);
+    for (int64_t i = 0; i < k * l; i++)
+        coarse[i] = 0.0;
+    for (int64_t i = 0; i < (k + 2) * (l + 2); i++)
+        next[i] = 0.0;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            coarse[i / 2 * l + j / 2] += f[i * n + j] - laplacian(p + (i + 1) * (n + 2) + j + 1, n + 2);
+    return 0;
+}
+
+/* What the next grid has found, interpolated from the three cells there that are nearest. */
+//@ coven module refine(inout f64 coarse[k+2, l+2], inout f64 p[m+2, n+2] interior)
+int refine(double *coarse, double *p, int64_t k, int64_t l, int64_t m, int64_t n)
+{
+    const int64_t row = l + 2;
+    if (m != 2 * k || n != 2 * l)
+        return 1;
+    mirror(coarse, k, l);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const double *c = coarse + (i / 2 + 1) * row + j / 2 + 1;
+            p[(i + 1) * (n + 2) + j + 1] += (2.0 * *c + c[i % 2 ? row : -row] + c[j % 2 ? 1 : -1]) / 4.0;
+        }
+    return 0;
+}
+
+/* The largest element of what is missing in the equation. */
+//@ coven module defect(inout f64 p[m+2, n+2], in f64 f[m, n], out f64 error)
+int defect(double *p, const double *f, double *error, int64_t m, int64_t n)
+{
+    mirror(p, m, n);
+    *error = 0.0;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            *error = fmax(*error, fabs(f[i * n + j] - laplacian(p + (i + 1) * (n + 2) + j + 1, n + 2)));
+    return 0;
+}
+
+const char *coven_error(int code)
+{
+    return code == 1 ? "a grid is not half as fine as the one before it: N and rows do not fit" : "unknown";
+}

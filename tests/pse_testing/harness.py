@@ -83,9 +83,9 @@ class Result:
     sites: Mapping[str, Mapping[str, int]]
 
 
-def compile_program(text: str, path: str | Path) -> ResolvedProgram:
+def compile_program(text: str, path: str | Path, values: Mapping[str, Any] | None = None) -> ResolvedProgram:
     """Check a program's text as if it stood in a file; wrong programs fail the test."""
-    result = check_program(text, str(path), modules=FINDER)
+    result = check_program(text, str(path), modules=FINDER, values=values)
     assert result.program is not None, render_diagnostics(result.diagnostics, {str(path): text})
     return result.program
 

@@ -23,7 +23,7 @@ def carry_out(tmp_path, monkeypatch):
 
     def run_it(program, processors, **values):
         path, name = PROGRAMS / program, f"run{next(numbers)}"
-        compiled = compile_program(path.read_text(), path)
+        compiled = compile_program(path.read_text(), path, values)
         run(make_job(compiled, processors, values={"results": name} | values), timeout=SECONDS)
         return {file.stem.removeprefix(name + "-"): np.load(file) for file in tmp_path.glob(f"{name}-*.npy")}
 
@@ -93,6 +93,32 @@ def test_a_flow_has_the_same_bits_on_any_number_of_processors(carry_out):
     assert np.abs(u).max() > 0.1
     whole = carry_out("cavity.coven", 1, N=13, until=0.2, rows=1, columns=1)
     np.testing.assert_allclose(u, whole["u"], atol=1e-7)
+
+
+# The pressure by multigrid.
+
+
+def test_a_v_cycle_leaves_a_tenth_of_the_residual_on_any_grid(carry_out, capfd):
+    """A tenth is usual for two sweeps of red-black Gauss-Seidel down and up, also without partitions."""
+    worst = []
+    for cells, grids in ((32, 4), (64, 5)):
+        carry_out("multigrid.coven", 1, N=cells, levels=grids)
+        factors = [float(word) for word in re.findall(r"leaves (\S+)", capfd.readouterr().out)]
+        assert len(factors) in (7, 8, 9)
+        worst.append(max(factors[1:]))
+    assert min(worst) > 0.08
+    assert max(worst) < 0.12
+
+
+def test_the_pressure_by_multigrid_has_the_same_bits_on_any_number_of_processors(carry_out):
+    one, two, three = (carry_out("multigrid.coven", n, N=16, levels=3)["p"] for n in (1, 2, 3))
+    assert np.array_equal(one, two)
+    assert np.array_equal(one, three)
+    neighbours = np.pad(one, 1, mode="edge")
+    lacking = 4 * one - neighbours[:-2, 1:-1] - neighbours[2:, 1:-1] - neighbours[1:-1, :-2]
+    charges = lacking - neighbours[1:-1, 2:]
+    assert np.abs(charges - np.round(charges)).max() < 1e-5, "sources are whole numbers"
+    assert np.abs(charges).max() > 40
 
 
 # The plate.
