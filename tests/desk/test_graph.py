@@ -57,6 +57,16 @@ def test_a_branch_joins_with_what_was_before():
     assert len(drawn) == 3
 
 
+def test_who_writes_one_tag_of_an_array_leaves_what_others_wrote():
+    text = "coven 1\nprogram p {\n  var f64[4] u[l in 0 .. 2]\n  fill(1) -> u[0]\n  fill(2) -> u[0 + 1]\n"
+    program = Editing(text + "  copy(u[0]) -> x\n  print(x)\n}\n")
+    sources = [edge["from"]["id"] for edge in program.graph["edges"]]
+    fills = [node for node in program.graph["nodes"] if node["text"].startswith("fill")]
+    assert [node["outputs"][0]["text"] for node in fills] == ["u[0]", "u[0 + 1]"]
+    assert program.node("copy")["inputs"][0]["text"] == "u[0]"
+    assert {node["id"] for node in fills} <= set(sources)
+
+
 def test_segments_have_ports_and_calls_of_them_are_nodes():
     nbody = Editing((PROGRAMS / "nbody.coven").read_text())
     ring = nbody.frame("segment")

@@ -93,3 +93,12 @@ def test_what_follows_a_break_runs_only_if_no_iteration_has_left_the_loop(finder
     assert isinstance(nested, If), "the second iteration stands behind what the first one decides"
     assert isinstance(nested.otherwise[-1], If)
     assert last.label == "print"
+
+
+def test_loops_around_each_other_are_not_unrolled_without_end(finder, monkeypatch):
+    monkeypatch.setattr("pse.language.check._statements.MAX_CALLS", 20)
+    loops = "for k in 0 .. 5 { for l in 0 .. 5 { x[l] = x[k] } }"
+    text = f"coven 1\nprogram p {{\n  var f64 x[l in 0 .. 5] = 0.0\n  {loops}\n  print(x[0])\n}}\n"
+    (found,) = check_program(text, "p.coven", modules=finder).diagnostics
+    assert (found.code, found.help) == ("E0211", "use an index in fewer loops around each other")
+    assert found.message == "the loops that are unrolled have more than 20 iterations together"

@@ -101,7 +101,8 @@ class Context:
     outside PARALLEL: what suggestions are written with; `references` has one object for all calls of a
     standard module with the same types; `kept` checks a statement that holds no others, by
     what is known of an earlier text; `open_inputs` are the unique names of the scalar inputs of segments that
-    nobody calls, so that they can have any value; `rounds` counts the open loops that are unrolled.
+    nobody calls, so that they can have any value; `rounds` counts the open loops that are unrolled,
+    `iterations` what they had so far.
     """
 
     frame: Frame
@@ -126,6 +127,7 @@ class Context:
     kept: Callable[[sx.Statement, Callable[[], list[Statement]]], list[Statement]] | None = None
     open_inputs: set[str] = field(default_factory=set)
     rounds: int = 0
+    iterations: int = 0
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Take a diagnostic."""

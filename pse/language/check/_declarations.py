@@ -377,7 +377,8 @@ def _known_value(
             if not isinstance(value, complex):
                 files.values[unique] = value
             return
-    files.valueless.add(unique)
+    if default is None:
+        files.valueless.add(unique)
 
 
 def _evaluated(tree: Expression | None, values: Mapping[str, Value]) -> Value | None:

@@ -325,28 +325,45 @@ def _for(context: Context, node: sx.For) -> list[Statement]:
 
 def _unrolled(context: Context, node: sx.For) -> list[Statement]:
     """Check a `for` whose counter says which tags of arrays are meant: each iteration for itself."""
+    bounds = _known_bounds(context, node)
+    if bounds is None:
+        return _for_any(context, node)
+    context.refuse_taken(node.counter, "counter")
+    with _loop(context) as loop, _rounds(context):
+        body = _go_on(context, node.body, list(_iterations(context, node, bounds)))
+    start = [Assign(loop.stop, Number(False), context.reached(node.span))] if loop.stop is not None else []
+    return [*start, *body]
+
+
+def _known_bounds(context: Context, node: sx.For) -> range | None:
+    """Give the values of a counter that is an index; everything wrong is reported and gives None."""
     step = _step(context, node.step) if node.step is not None else None
     stride = node.step if step is not None else None
     bounds = known_range(context, (node.lower, node.upper, stride), "the number of these iterations")
     if node.inflight is not None:
         message = "`inflight` is not possible where the counter says which tags of an array are meant"
         context.report(error_at("E0327", message, place(node.inflight), help="leave out `inflight`"))
-    if bounds is None or (step is None) != (node.step is None) or node.inflight is not None:
-        return _for_any(context, node)
-    context.refuse_taken(node.counter, "counter")
-    parts, reported = list[list[Statement]](), len(context.diagnostics)
-    with _loop(context) as loop, _rounds(context):
-        for value in bounds:
-            parts.append(_iteration(context, node, value))
-            if len(context.diagnostics) > reported or _always_breaks(context, parts[-1]):
-                break
-        body = _go_on(context, node.body, parts)
-    start = [Assign(loop.stop, Number(False), context.reached(node.span))] if loop.stop is not None else []
-    return [*start, *body]
+        return None
+    return bounds if (step is None) == (node.step is None) else None
+
+
+def _iterations(context: Context, node: sx.For, bounds: range) -> Iterator[list[Statement]]:
+    """Check the iterations of a loop that is unrolled, up to one that is wrong or leaves it for certain."""
+    reported = len(context.diagnostics)
+    for value in bounds:
+        if context.iterations == MAX_CALLS:
+            message = f"the loops that are unrolled have more than {MAX_CALLS:,} iterations together"
+            help = "use an index in fewer loops around each other"
+            context.report(error_at("E0211", message, node.span, help=help))
+            return
+        yield (made := _iteration(context, node, value))
+        if len(context.diagnostics) > reported or _always_breaks(context, made):
+            return
 
 
 def _iteration(context: Context, node: sx.For, value: int) -> list[Statement]:
     """Check one iteration of a loop that is unrolled."""
+    context.iterations += 1
     with context.block():
         name, type = node.counter, Type(Element.I64, (), context.spread)
         unique = context.frame.unique(name.id)
