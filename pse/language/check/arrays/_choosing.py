@@ -19,16 +19,16 @@ def is_chosen_by(node: sx.For, find: Find) -> bool:
     return node.counter.id in _choosing(node.body, find)
 
 
-def _choosing(root: object, find: Find) -> set[str]:
+def _choosing(root: object, find: Find, around: tuple[SegmentEntity, ...] = ()) -> set[str]:
     """Give the names on which indices of arrays depend, or how many tags they have."""
     nodes = list(_nodes(root))
-    found = {name for node in nodes for index in _indices(node, find) for name in _names(index)}
+    found = {name for node in nodes for index in _indices(node, find, around) for name in _names(index)}
     while more := {name for node in nodes for name in _behind(node, found)} - found:
         found |= more
     return found
 
 
-def _indices(node: object, find: Find) -> Iterator[object]:
+def _indices(node: object, find: Find, around: tuple[SegmentEntity, ...]) -> Iterator[object]:
     """Give what must be known before the run in a node, but not in its parts."""
     match node:
         case Apply(function, (_, index)) if function == INDEX:
@@ -38,15 +38,18 @@ def _indices(node: object, find: Find) -> Iterator[object]:
         case sx.OutputNode() | sx.Assignment() | sx.ReductionNode() if node.index is not None:
             yield node.index
         case sx.Call() | sx.CallExpression():
-            yield from _passed(node, find)
+            yield from _passed(node, find, around)
 
 
-def _passed(node: sx.Call | sx.CallExpression, find: Find) -> Iterator[object]:
-    """Give the inputs of a segment that its indices depend on."""
+def _passed(
+    node: sx.Call | sx.CallExpression, find: Find, around: tuple[SegmentEntity, ...]
+) -> Iterator[object]:
+    """Give the inputs of a segment that its indices depend on; one that calls itself is refused elsewhere."""
     entity = _segment(node.callee, find)
-    if entity is None or len(entity.node.inputs) != len(node.arguments):
+    if entity is None or len(entity.node.inputs) != len(node.arguments) or entity in around:
         return
-    inside = _choosing((entity.node.inputs, entity.node.outputs, entity.node.body), entity.home.find)
+    parts = entity.node.inputs, entity.node.outputs, entity.node.body
+    inside = _choosing(parts, entity.home.find, (*around, entity))
     for field, argument in zip(entity.node.inputs, node.arguments, strict=True):
         if field.name.id in inside:
             yield argument.value
