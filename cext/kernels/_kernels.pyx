@@ -28,6 +28,17 @@ cdef extern from "rows.h" nogil:
     )
 
 
+cdef extern from "border.h" nogil:
+    ctypedef struct pse_border:
+        const double *x
+        const double *boxes
+        int64_t rows, axes, partitions, here
+    int64_t pse_kernels_border_count(const pse_border *border, int64_t *candidates, int64_t *shown)
+    void pse_kernels_border_list(
+        const pse_border *border, const int64_t *candidates, int64_t count, int64_t *list,
+    )
+
+
 cdef int refuse_mismatch(Py_buffer *dst, Py_buffer *src) except -1:
     to, source = [dst.shape[i] for i in range(dst.ndim)], [src.shape[i] for i in range(src.ndim)]
     if to != source or dst.itemsize != src.itemsize:
@@ -170,3 +181,83 @@ def keep_rows(unsigned char[::1] kept, const unsigned char[::1] x, int64_t rows,
     cdef const char *source = <const char *>&x[0]
     with nogil:
         pse_kernels_rows_keep(to, source, x.shape[0] // rows, rows, listed, leaving.shape[0])
+
+
+cdef pse_border border_of(const double[:, ::1] x, const double[:, ::1] boxes, int64_t here):
+    cdef pse_border border
+    border.rows, border.axes = x.shape[0], x.shape[1]
+    border.partitions, border.here = boxes.shape[0], here
+    border.x = &x[0, 0] if x.shape[0] else NULL
+    border.boxes = &boxes[0, 0]
+    return border
+
+
+def border_rows(const double[:, ::1] x, const double[:, ::1] boxes, int64_t here,
+                int64_t[::1] candidates, int64_t[::1] shown):
+    """Count the images of positions that partitions see: those within a distance of their boxes.
+
+    Parameters
+    ----------
+    x : buffer of float64, shape (rows, axes)
+        Positions; at most eight axes.
+    boxes : buffer of float64, shape (partitions, 3 * axes + 1)
+        For each partition the least and the greatest coordinates, the periods, and the distance.
+    here : int
+        The partition whose positions these are.
+    candidates : buffer of int64, shape (rows,)
+        Gets the rows that can be near any box.
+    shown : buffer of int64, shape (partitions,)
+        Zeros; gets how many images each partition sees.
+
+    Returns
+    -------
+    int
+        How many candidates there are; -1 if a coordinate is not finite, -2 if more than 100 periods lie
+        between a position and a box.
+
+    Examples
+    --------
+    >>> x = np.array([[0.5], [3.9]])
+    >>> boxes = np.array([[0.0, 4.0, 8.0, 1.0], [4.0, 8.0, 8.0, 1.0]])
+    >>> candidates, shown = np.empty(2, np.int64), np.zeros(2, np.int64)
+    >>> border_rows(x, boxes, 0, candidates, shown), shown.tolist()
+    (2, [0, 2])
+    """
+    cdef pse_border border = border_of(x, boxes, here)
+    cdef int64_t *rows = &candidates[0] if candidates.shape[0] else NULL
+    cdef int64_t *counts = &shown[0]
+    cdef int64_t found
+    with nogil:
+        found = pse_kernels_border_count(&border, rows, counts)
+    return found
+
+
+def list_border(const double[:, ::1] x, const double[:, ::1] boxes, int64_t here,
+                const int64_t[::1] candidates, int64_t[:, ::1] found):
+    """List the images that `border_rows` has counted.
+
+    Parameters
+    ----------
+    x, boxes, here
+        As for `border_rows`.
+    candidates : buffer of int64
+        As `border_rows` has found them, without room that is left.
+    found : buffer of int64, shape (images, 2 + axes)
+        Gets the row, the partition that sees it, and the periods by which it is moved along each axis; by
+        partition, then by periods, then by row.
+
+    Examples
+    --------
+    >>> x, boxes = np.array([[0.5], [3.9]]), np.array([[0.0, 4.0, 8.0, 1.0], [4.0, 8.0, 8.0, 1.0]])
+    >>> found = np.empty((2, 3), np.int64)
+    >>> list_border(x, boxes, 0, np.array([0, 1]), found)
+    >>> found.tolist()
+    [[1, 1, 0], [0, 1, 1]]
+    """
+    if not found.shape[0]:
+        return
+    cdef pse_border border = border_of(x, boxes, here)
+    cdef const int64_t *rows = &candidates[0]
+    cdef int64_t *entries = &found[0, 0]
+    with nogil:
+        pse_kernels_border_list(&border, rows, candidates.shape[0], entries)

@@ -3,6 +3,7 @@
 #include "collectives/operators.h"
 #include "collectives/progress.h"
 #include "collectives/reductions.h"
+#include "collectives/rows.h"
 #include "collectives/schedule.h"
 #include "mailbox.h"
 #include "matching.h"
@@ -201,6 +202,38 @@ static int64_t collective(const coven_collective *what)
     return no_memory(mailbox);
 }
 
+/* Bytes that a partition shows to others. */
+static uint64_t shown_bytes(const coven_rows *rows)
+{
+    uint64_t shown = 0;
+    for (size_t at = 0; at < rows->entries; at++)
+        shown += rows->list[at * rows->stride] >= 0;
+    return shown * rows->width;
+}
+
+static int64_t exchange_rows(const coven_rows *rows)
+{
+    if (visit == NULL)
+        return COVEN_OUTSIDE;
+    pse_mailbox *mailbox = here();
+    if (mailbox == NULL)
+        return COVEN_REFUSED;
+    const coven_collective what = {
+        .kind = COVEN_NEIGHBOR_ALLTOALLV, .type = COVEN_U8, .count = shown_bytes(rows)};
+    if (!pse_messaging_rows_are_listed(mailbox, rows))
+        return refuse(mailbox, PSE_MESSAGING_NO_PARTITION, mailbox->region.partitions, 0,
+                      &(pse_messaging_side){.kind = what.kind});
+    pse_messaging_schedule *plan =
+        pse_messaging_schedule_new(mailbox, &what, pse_messaging_rows_scratch(mailbox, rows));
+    if (plan == NULL)
+        return no_memory(mailbox);
+    plan->rows = *rows;
+    if (pse_messaging_program_rows(plan))
+        return pse_messaging_schedule_start(plan, visit->site);
+    pse_messaging_schedule_free(plan);
+    return no_memory(mailbox);
+}
+
 /* Waiting for a part of what was posted */
 
 static void wait_for(const int64_t *tickets, size_t count)
@@ -243,6 +276,6 @@ bool pse_messaging_is_resting(const pse_mailbox *mailbox)
 const coven_services *pse_messaging_services(void)
 {
     static const coven_services services = {COVEN_VERSION, partition, partitions, send, receive,
-                                            collective,    wait_for,  complete,   grid};
+                                            collective,    wait_for,  complete,   grid, exchange_rows};
     return &services;
 }

@@ -32,6 +32,7 @@ class CollectiveKind(IntEnum):
     SCATTER = 8
     ALLTOALL = 9
     ALLTOALLV = 10
+    NEIGHBOR_ALLTOALLV = 11
 
 
 ROOTED = {

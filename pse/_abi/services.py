@@ -30,6 +30,21 @@ class Collective(Structure):
     ]
 
 
+class Rows(Structure):
+    """``coven_rows``."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("result", c_void_p),
+        ("list", c_void_p),
+        ("period", c_void_p),
+        ("width", c_size_t),
+        ("entries", c_size_t),
+        ("stride", c_size_t),
+        ("axes", c_size_t),
+    ]
+
+
 class Services(Structure):
     """``coven_services``."""
 
@@ -43,4 +58,5 @@ class Services(Structure):
         ("wait", CFUNCTYPE(None, POINTER(c_int64), c_size_t)),
         ("complete", CFUNCTYPE(c_int, c_int64)),
         ("grid", CFUNCTYPE(c_int64, c_uint32)),
+        ("exchange_rows", CFUNCTYPE(c_int64, POINTER(Rows))),
     ]

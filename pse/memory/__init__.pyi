@@ -6,8 +6,10 @@ from ._errors import (
     ArenaSystemError as ArenaSystemError,
 )
 from ._kernels import (
+    border_rows as border_rows,
     keep_rows as keep_rows,
     leaving_rows as leaving_rows,
+    list_border as list_border,
     pack_rows as pack_rows,
     strided_copy as strided_copy,
 )

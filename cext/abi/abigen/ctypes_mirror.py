@@ -22,7 +22,11 @@ MIRRORS = {
     "services": Mirror(
         "What the engine offers to modules, and a part in a collective operation, as coven.h has them.",
         ("pse/modules/include/coven.h",),
-        {"coven_collective": ("Collective", ""), "coven_services": ("Services", "")},
+        {
+            "coven_collective": ("Collective", ""),
+            "coven_rows": ("Rows", ""),
+            "coven_services": ("Services", ""),
+        },
     ),
     "shims": Mirror(
         "What Python reads of the tool stack: the beginning of structs in shims.h and pse_tools.h.",

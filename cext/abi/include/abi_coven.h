@@ -16,6 +16,7 @@
     X(ALLGATHER, 0) \
     X(SCATTER, 1) \
     X(ALLTOALL, 0) \
-    X(ALLTOALLV, 0)
+    X(ALLTOALLV, 0) \
+    X(NEIGHBOR_ALLTOALLV, 0)
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collectives/operators.h"
+#include "collectives/rows.h"
 #include "completion.h"
 #include "mailbox.h"
 #include "matching.h"
@@ -47,6 +48,17 @@ static bool communicate(pse_messaging_schedule *plan, const pse_messaging_step *
     return true;
 }
 
+/* Write the rows where they are wanted, or send them; that they are there is a message, too. */
+static bool show(pse_messaging_schedule *plan, const pse_messaging_step *at)
+{
+    uint64_t bytes;
+    if (!pse_messaging_show_rows(plan, at, &bytes))
+        return true; /* What is wrong is noted. */
+    const pse_messaging_step sent = {
+        .kind = PSE_STEP_SEND, .peer = at->peer, .count = bytes, .from = at->into};
+    return communicate(plan, &sent);
+}
+
 static bool run_step(pse_messaging_schedule *plan, const pse_messaging_step *at)
 {
     switch (at->kind) {
@@ -59,6 +71,8 @@ static bool run_step(pse_messaging_schedule *plan, const pse_messaging_step *at)
         return true;
     case PSE_STEP_ROUND:
         return true;
+    case PSE_STEP_SHOW:
+        return show(plan, at);
     default:
         return communicate(plan, at);
     }

@@ -60,6 +60,20 @@ bool pse_messaging_schedule_combine(pse_messaging_schedule *plan, const void *le
     return next != NULL;
 }
 
+bool pse_messaging_schedule_show(pse_messaging_schedule *plan, uint32_t peer, const int64_t *entries,
+                                 uint64_t rows, const void *place, void *packed)
+{
+    pse_messaging_step *next = new_step(plan);
+    if (next != NULL)
+        *next = (pse_messaging_step){.kind = PSE_STEP_SHOW,
+                                     .peer = peer,
+                                     .count = rows,
+                                     .from = entries,
+                                     .with = place,
+                                     .into = packed};
+    return next != NULL;
+}
+
 bool pse_messaging_schedule_round(pse_messaging_schedule *plan)
 {
     return pse_messaging_schedule_add(plan, PSE_STEP_ROUND, 0, NULL, NULL, 0);

@@ -9,10 +9,13 @@ enum pse_messaging_step_kind {
     PSE_STEP_RECEIVE,
     PSE_STEP_COMBINE,
     PSE_STEP_COPY,
+    PSE_STEP_SHOW,
     PSE_STEP_ROUND
 };
 
-/* COMBINE: `into` = `from` op `with`; `count` in elements.  ROUND: what is under way must be complete. */
+/* COMBINE: `into` = `from` op `with`; `count` in elements.  SHOW: rows of the list `from` go to `peer`, which
+ * wants them `with` (collectives/rows.h), or `into` memory from which they are sent.  ROUND: what is under
+ * way must be complete. */
 typedef struct pse_messaging_step {
     uint8_t kind;
     uint32_t peer;
@@ -31,7 +34,8 @@ struct pse_messaging_schedule {
     bool running, ready;
     uint64_t begun; /* for the trace */
     coven_collective what;
-    uint32_t item; /* bytes of an element */
+    coven_rows rows; /* of an exchange of rows */
+    uint32_t item;   /* bytes of an element */
     pse_messaging_step *program;
     char *scratch;
 };
@@ -46,6 +50,8 @@ bool pse_messaging_schedule_add(pse_messaging_schedule *plan, uint8_t kind, uint
                                 void *into, uint64_t count);
 bool pse_messaging_schedule_combine(pse_messaging_schedule *plan, const void *left, const void *right,
                                     void *into, uint64_t count);
+bool pse_messaging_schedule_show(pse_messaging_schedule *plan, uint32_t peer, const int64_t *entries,
+                                 uint64_t rows, const void *place, void *packed);
 bool pse_messaging_schedule_round(pse_messaging_schedule *plan);
 
 #endif

@@ -32,7 +32,10 @@ REDUCTIONS = tuple(operation.name.lower() for operation in Operation)
 SHARING_ROWS = "redistribute_rows"
 """What `redistribute` is where modules decide how many rows there are: a module that computes."""
 
-MOVING = ("scatter", "redistribute", SHARING_ROWS, "transpose", "shift", "migrate")
+ROWS_MOVING = ("migrate", "border", "ghosts", "images", "add_back")
+"""Standard operations by which rows go from partition to partition."""
+
+MOVING = ("scatter", "redistribute", SHARING_ROWS, "transpose", "shift", *ROWS_MOVING)
 """Standard operations that make distributed arrays out of other partitions' pieces."""
 
 

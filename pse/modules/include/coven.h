@@ -64,7 +64,8 @@ enum coven_collective_kind {
     COVEN_ALLGATHER = 7,
     COVEN_SCATTER = 8,
     COVEN_ALLTOALL = 9,
-    COVEN_ALLTOALLV = 10
+    COVEN_ALLTOALLV = 10,
+    COVEN_NEIGHBOR_ALLTOALLV = 11
 };
 
 /* One partition's part in a collective operation.  The functions below fill it in. */
@@ -82,6 +83,21 @@ typedef struct coven_collective {
     void *context;
 } coven_collective;
 
+/* One partition's part in showing rows to others: each row is written once, on one node straight into where
+ * its receiver wants it.
+ *
+ * `list` has entries of `stride` numbers.  [i, p, ...]: row i goes to partition p.  [-n, p, ...]: n rows come
+ * from partition p.  The first kind stands before the second one, and each of them ascends by p.  With
+ * `period`, rows are positions, arrays of `axes` double numbers: the third and further numbers of an entry
+ * say how many periods are added along each axis. */
+typedef struct coven_rows {
+    const void *data;
+    void *result; /* what comes, by partition, in the order of its list */
+    const int64_t *list;
+    const double *period; /* NULL: rows go as they are */
+    size_t width, entries, stride, axes;
+} coven_rows;
+
 /* What the engine offers.  `send`, `receive` and `collective` return a ticket of 1 or more, or a coven_code.
  */
 typedef struct coven_services {
@@ -94,6 +110,7 @@ typedef struct coven_services {
     void (*wait)(const int64_t *tickets, size_t count); /* rest until just these are complete */
     int (*complete)(int64_t ticket);
     int64_t (*grid)(uint32_t axis);
+    int64_t (*exchange_rows)(const coven_rows *rows);
 } coven_services;
 
 /* One for each library; the engine sets it when it has loaded the library. */

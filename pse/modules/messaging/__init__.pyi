@@ -5,6 +5,7 @@ from ._collectives import (
     alltoallv as alltoallv,
     barrier as barrier,
     bcast as bcast,
+    exchange_rows as exchange_rows,
     gather as gather,
     reduce as reduce,
     scan as scan,

@@ -5,11 +5,13 @@ All partitions of a region post the same ones in the same order.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pse._abi.services import Rows
 from pse.modules.messaging._messages import check_integer, place_for, writable
 from pse.modules.messaging._requests import (
     OPERATIONS,
@@ -19,8 +21,10 @@ from pse.modules.messaging._requests import (
     Request,
     closure_of,
     describe,
+    keep_posted,
     partition_count,
     partition_index,
+    services,
     start,
 )
 
@@ -337,6 +341,49 @@ def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
     what.counts, what.received_counts = (sizes.ctypes.data for sizes in lists)
     what.offsets, what.received_offsets = (places.ctypes.data for places in offsets)
     return start(request, what, data, result, lists, offsets)
+
+
+def exchange_rows(rows: Array, listed: Array, into: Array, period: Array | None = None) -> Request:
+    """Post an exchange of rows with the partitions of a list; on one node each is written once.
+
+    Parameters
+    ----------
+    rows : array, shape (n, …)
+        All rows that this partition has, contiguous.
+    listed : array of int64, shape (k, at least 2)
+        ``[i, p, …]``: row i goes to partition p; behind those, ``[-n, p, …]``: n rows come from partition p.
+        Both ascend by p.
+    into : array, shape (m, …)
+        Where what comes is put, by partition, in the order of its list; contiguous.
+    period : array of float64, optional
+        Rows are positions: the third and further numbers say how many periods are added along each axis.
+
+    Returns
+    -------
+    Request
+        Its result is `into`.
+
+    Examples
+    --------
+    >>> @pse.module("swap_ends(in f64 x[n], out f64 y[1])")  # Of two partitions.
+    ... def swap_ends(x, y):
+    ...     other = 1 - partition.index
+    ...     yield messaging.exchange_rows(x, np.array([[0, other], [-1, other]]), y)
+    """
+    request = Request(into)
+    what = Rows(
+        data=rows.ctypes.data,
+        result=into.ctypes.data,
+        list=listed.ctypes.data,
+        period=period.ctypes.data if period is not None else None,
+        width=rows.dtype.itemsize * int(np.prod(rows.shape[1:])),
+        entries=len(listed),
+        stride=listed.shape[1],
+        axes=listed.shape[1] - 2,
+    )
+    request.keep(rows, listed, period)
+    request.ticket = services().exchange_rows(ctypes.byref(what))
+    return keep_posted(request)
 
 
 def _check_root(kind: str, root: int) -> None:

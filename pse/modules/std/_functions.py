@@ -11,6 +11,7 @@ import numpy as np
 from pse.modules._errors import ModuleError
 from pse.modules.std import (
     _files as files,
+    _ghosts as ghosts,
     _images as images,
     _migration as migration,
     _numbers as numbers,
@@ -104,6 +105,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "print": print_values,
     "scan": scan,
     "migrate": migration.migrate,
+    "border": ghosts.border,
+    "ghosts": ghosts.ghosts,
+    "images": ghosts.images,
+    "add_back": ghosts.add_back,
     "redistribute_rows": migration.redistribute_rows,
     "fill": numbers.fill,
     "random": numbers.random,

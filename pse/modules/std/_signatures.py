@@ -24,6 +24,10 @@ transpose(in T a[m, n], out T b[n, m])
 exchange(inout T a[...], in i64 periodic = -1)
 shift(in T a[...], in i64 by = 1, in i64 axis = -1, out T b[...])
 migrate(in T x[...], in i64 by[...], out T y[...])
+border(in f64 x[n, d], in f64 box[3, d], in f64 reach, out i64 list[...])
+ghosts(in T x[...], in i64 by[...], out T y[...])
+images(in f64 x[n, d], in i64 by[...], in f64 box[3, d], out f64 y[...])
+add_back(in T y[...], in i64 by[...], inout T x[...])
 scan(in T x[...], in string op = "sum", out T y[...])
 copy(in T a[...], out T b[...])
 swap(inout T a[...], inout T b[...])
@@ -64,6 +68,10 @@ MEANINGS: Final = {
     "exchange": "Fill the halos of an array from the neighbours, along periodic axes from its other end.",
     "shift": "Give each partition the piece of the partition `by` places before it, cyclically.",
     "migrate": "Send each row to the partition that its number in `by` names.",
+    "border": "List the positions that other partitions are to see: those within a distance of their boxes.",
+    "ghosts": "Get the rows that other partitions show to this one, by the list of `border`.",
+    "images": "Get the positions that other partitions show to this one, by the list of `border`.",
+    "add_back": "Add what belongs to ghosts to the rows that they are of, where these are.",
     "scan": "Combine, in each partition, what partitions 0 to its own have, element by element.",
     "copy": "Make a copy that may be changed.",
     "swap": "Exchange the values of two names; nothing moves.",

@@ -1,9 +1,10 @@
 /* Molecular dynamics by hand: a slab of the periodic box for each rank.
  *
- * What a particle has travels in one message when it moves to another slab. Images are put in the order of
- * the ranks that see them when they are listed, and their number is known until they are listed again: a step
+ * What a particle has travels in one message when it moves to another slab. Images are listed in the
+ * order of the ranks that see them, and their number is known until they are listed again: a step
  * needs one exchange. With overlap it is messages to those ranks only, all at once.
  */
+#include "../../../cext/kernels/border.c" /* The same lists; everything else is by hand. */
 #include "peer.h"
 
 #include <stdio.h>
@@ -12,10 +13,6 @@
 int settle(const double *all, const double *speeds, double side, double *x, double *v, int64_t *id, int64_t m,
            int64_t *n);
 int owners(double *x, double side, int64_t *owner, int64_t n);
-int count_images(const double *x, double side, double reach, int64_t *count, int64_t n);
-int border(const double *x, double side, double reach, int64_t count, int64_t *which, int64_t *to,
-           double *offset, int64_t n, int64_t *k);
-int image(const double *x, const int64_t *which, const double *offset, double *seen, int64_t n, int64_t k);
 int neighbours(const double *x, const double *images, double side, double reach, int64_t most, int64_t *first,
                int32_t *list, int64_t n, int64_t m, int64_t *p);
 int forces(const double *x, const double *images, const int64_t *first, const int32_t *list, double cutoff,
@@ -31,8 +28,8 @@ enum { RANKS = 64, FIELDS = 7, MOST = 192, IMAGES = 12 };
 static const double cutoff = 2.5, skin = 0.3, dt = 0.005;
 static double side;
 static int64_t steps, all, n, k, m, listed_pairs;
-static double *x, *v, *f, *at_listing, *offset, *unsorted, *shown, *seen, *given, *taken;
-static int64_t *id, *owner, *which, *whose, *to, *order, *first;
+static double *x, *v, *f, *at_listing, *shown, *seen, *given, *taken;
+static int64_t *id, *owner, *images, *to, *order, *first;
 static int32_t *list;
 
 /* What goes to each rank, and what comes from each, in doubles. */
@@ -105,25 +102,45 @@ static void migrate_particles(void)
     }
 }
 
+/* The slab of a rank, and which images it sees: as `domain` of the program has it. */
+static void describe_box(double *box, int r)
+{
+    const double width = side / size;
+    for (int axis = 0; axis < 3; axis++) {
+        box[axis] = axis == 0 ? r * width : 0.0;
+        box[3 + axis] = axis == 0 ? box[axis] + width : side;
+        box[6 + axis] = side;
+    }
+    box[9] = cutoff + skin;
+}
+
 static void list_images(void)
 {
-    int64_t count;
-    count_images(x, side, cutoff + skin, &count, n);
-    if (count > IMAGES * all) {
+    double boxes[RANKS * 10];
+    int64_t sees[RANKS] = {0};
+    const pse_border border = {
+        .x = x, .boxes = boxes, .rows = n, .axes = 3, .partitions = size, .here = rank};
+    for (int r = 0; r < size; r++)
+        describe_box(boxes + 10 * r, r);
+    const int64_t candidates = pse_kernels_border_count(&border, order, sees);
+    k = 0;
+    for (int r = 0; r < size; r++)
+        k += sees[r];
+    if (candidates < 0 || k > IMAGES * all) {
         fputs("there are more images than there is room for\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    border(x, side, cutoff + skin, count, whose, to, unsorted, n, &k);
+    pse_kernels_border_list(&border, order, candidates, images);
+    for (int64_t i = 0; i < k; i++)
+        to[i] = images[5 * i + 1];
     m = plan(&to_images, to, k, 3) / 3;
-    for (int64_t i = 0; i < k; i++) {
-        which[i] = whose[order[i]];
-        memcpy(offset + 3 * i, unsorted + 3 * order[i], 3 * sizeof *offset);
-    }
 }
 
 static void show_images(bool overlap)
 {
-    image(x, which, offset, shown, n, k);
+    for (int64_t i = 0; i < k; i++)
+        for (int axis = 0; axis < 3; axis++)
+            shown[3 * i + axis] = x[3 * images[5 * i] + axis] + (double)images[5 * i + 2 + axis] * side;
     (overlap ? send_some : send_all)(&to_images, shown, seen);
 }
 
@@ -150,13 +167,13 @@ static int64_t *integers(int64_t count)
 static void make_room(void)
 {
     double **triples[] = {&x, &v, &f, &at_listing};
-    double **of_images[] = {&offset, &unsorted, &shown, &seen};
-    int64_t **indices[] = {&which, &whose, &to, &order};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         *triples[i] = numbers(3 * all);
-        *of_images[i] = numbers(3 * IMAGES * all);
-        *indices[i] = integers(IMAGES * all);
-    }
+    shown = numbers(3 * IMAGES * all);
+    seen = numbers(3 * IMAGES * all);
+    to = integers(IMAGES * all);
+    order = integers(IMAGES * all);
+    images = integers(5 * IMAGES * all);
     given = numbers(FIELDS * all);
     taken = numbers(FIELDS * all);
     id = integers(all);

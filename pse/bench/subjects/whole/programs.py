@@ -149,7 +149,7 @@ class _Bed:
         """Compile a program by hand with the very libraries of modules that Coven programs load."""
         mpi = find_mpi()
         sources = [str(SOURCES / "peer.c"), *map(str, self.kernels[name]), str(self.turns)]
-        flags = [*_FLAGS, "-I", str(INCLUDES), *sources, *linked(mpi)]
+        flags = [*_FLAGS, "-I", str(INCLUDES), *sources, *linked(mpi), "-lm"]
         compiled(mpi, str(SOURCES / f"{name}.c"), self.directory / name, flags)
 
     def measure(self, place: Place, repeats: int, say: Callable[[str], None]) -> list[Figure]:

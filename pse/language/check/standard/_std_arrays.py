@@ -1,4 +1,4 @@
-"""Typing rules of the standard operations that compute with arrays, and what all typing rules share.
+"""Typing rules of the standard operations that compute or move rows, and what all typing rules share.
 
 `_std_typing` has the rules of those that move data.
 """
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import has_dynamic_extent, in_one_place, match_distribution
+from pse.language.check._ir import Argument
 from pse.language.check._remedies import distributed_so, output_text, shown
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target, even_shape, operation_fits, refuse_distributed_scalar
@@ -126,43 +127,6 @@ def _scan(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Ty
     if not operation_fits(check, given.value.value, given.span, type):
         return None
     return type if even_shape(check, type, span) is not None else None
-
-
-def _migrated(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
-    """Give the type of rows that go to other partitions: how many come is known when they do."""
-    type = piece_type(check, entity)
-    if type is None or not _cut_into_rows(check, type) or not _names_partitions(check, type):
-        return None
-    where = Distribution(Pattern.BLOCK, (0,), partition=type.distribution.partition)
-    return Type(type.element, (Name(f"{DYNAMIC}n"), *(type.shape or ())[1:]), where)
-
-
-def _cut_into_rows(check: CallCheck, type: Type) -> bool:
-    if type.distribution.axes == (0,) and not type.distribution.halo:
-        return True
-    message = "`migrate` moves rows: an array that is cut along axis 0 only, without a halo"
-    mismatch(check, type, message, "redistribute(…) -> rows @ block(0)  before")
-    return False
-
-
-def _names_partitions(check: CallCheck, type: Type) -> bool:
-    """Whether the second array has an integer for each row of the first one, where the row is."""
-    given = check.inputs[1]
-    owners = check.context.tags[str(given.tag)].type
-    label, context = check.context.show(owners), check.context
-    if owners.element is not Element.I64 or len(owners.shape or ()) != 1:
-        message = "`by` names the partition that each row goes to: an array of i64 with one axis"
-        check.fail("E0303", message, given.span, label=label, help="let a module give it:  out i64 owner[n]")
-        return False
-    rows = [context.shape(replace(one, shape=(one.shape or ())[:1])) for one in (type, owners)]
-    fits = rows[0] == rows[1] or any(has_dynamic_extent(one) for one in (type, owners))
-    if not in_one_place(owners.distribution, type.distribution, context) or not fits:
-        message = "`by` has not as many rows as the array that is to migrate, in the same partitions"
-        notes = [(check.inputs[0].span, f"this one is {context.show(type)}")]
-        help = "give one integer for each row, where the row is"
-        check.fail("E0310", message, given.span, label=label, notes=notes, help=help, directive=False)
-        return False
-    return True
 
 
 def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
@@ -339,6 +303,166 @@ def _transform(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
     return replace(type, element=Element.C64 if narrow else Element.C128)
 
 
+# Operations that move rows.
+
+
+def _migrated(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of rows that go to other partitions: how many come is known when they do."""
+    type = _rows(check, entity)
+    if type is None or not _names_partitions(check, type):
+        return None
+    return _dynamic(type.element, "n", (type.shape or ())[1:], type)
+
+
+def _border(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of a list of positions: a row, a partition, and periods along each axis."""
+    type = _positions(check, entity)
+    if type is None or not _is_box(check, type):
+        return None
+    return _dynamic(Element.I64, "k", (extents.to_expression(_width(check, type)),), type)
+
+
+def _ghosts(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of rows that other partitions show."""
+    type = _rows(check, entity)
+    if type is None or _listed(check, type) is None:
+        return None
+    return _dynamic(type.element, "m", (type.shape or ())[1:], type)
+
+
+def _images(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of positions that other partitions show, moved by whole periods."""
+    type = _positions(check, entity)
+    listed = _listed(check, type) if type is not None else None
+    if type is None or listed is None or not _is_box(check, type):
+        return None
+    have, due = check.context.extent((listed.shape or ())[1]), _width(check, type)
+    if have != due:
+        axes = check.show_extent(check.context.extent((type.shape or ())[1]))
+        message = f"`by` is not a list of positions with {axes} coordinates"
+        _refuse(check, "by", "E0310", message, "give what `border` has made of these positions")
+        return None
+    return _dynamic(type.element, "m", (type.shape or ())[1:], type)
+
+
+def _added_back(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Check `add_back`, which gives nothing: it changes the array that the ghosts are of."""
+    type = _rows(check, entity)
+    if type is None or _listed(check, type) is None:
+        return None
+    given = _given(check, "x")
+    changed = check.context.tags[str(given.tag)].type
+    shapes = [check.context.shape(replace(one, shape=(one.shape or ())[1:])) for one in (type, changed)]
+    if not operation_fits(check, "sum", check.node.arguments[0].span, type):
+        return None
+    if (changed.element, shapes[1]) != (type.element, shapes[0]) or not _in_partitions_of(changed, type):
+        message = "what is added back has not the rows of the array that it is added to"
+        help = "give two arrays of one element type, with rows of one shape, in the same partitions"
+        _refuse(check, "x", "E0310", message, help, noted=True)
+    check.refuse_aliases()
+    return None
+
+
+def _dynamic(element: Element | None, name: str, others: tuple[Expression, ...], like: Type) -> Type:
+    where = Distribution(Pattern.BLOCK, (0,), partition=like.distribution.partition)
+    return Type(element, (Name(f"{DYNAMIC}{name}"), *others), where)
+
+
+def _rows(check: CallCheck, entity: TagEntity | None) -> Type | None:
+    """Give the type of an array that is cut into rows; others are reported."""
+    type = piece_type(check, entity)
+    if type is None or (type.distribution.axes == (0,) and not type.distribution.halo):
+        return type
+    name = check.node.callee.text
+    message = f"`{name}` moves rows: an array that is cut along axis 0 only, without a halo"
+    mismatch(check, type, message, "redistribute(…) -> rows @ block(0)  before")
+    return None
+
+
+def _positions(check: CallCheck, entity: TagEntity | None) -> Type | None:
+    """Give the type of positions: rows of coordinates."""
+    type = _rows(check, entity)
+    if type is None or (type.element is Element.F64 and len(type.shape or ()) == 2):
+        return type
+    message = (
+        f"`{check.node.callee.text}` works on positions: an array of f64 with a row of coordinates for each"
+    )
+    _refuse(check, "x", "E0303", message, "let a module give them:  out f64 x[?n, 3]")
+    return None
+
+
+def _is_box(check: CallCheck, type: Type) -> bool:
+    """Whether each partition has three rows with a number for each coordinate."""
+    box = check.context.tags[str(_given(check, "box").tag)].type
+    shape, axes = box.shape or (), check.context.extent((type.shape or ())[1])
+    if box.element is Element.F64 and len(shape) == 2 and _in_partitions_of(box, type):
+        rows = check.matcher.divided(extents.local_shape(box, check.context.lookup)[0])
+        if rows == check.context.extent(Number(3)) and check.context.extent(shape[1]) == axes:
+            return True
+    message = "`box` has the least and the greatest coordinates and the periods, in each partition its own"
+    help = "let a module give it inside PARALLEL:  out f64 box[3, d]"
+    _refuse(check, "box", "E0310", message, help, noted=True)
+    return False
+
+
+def _listed(check: CallCheck, type: Type) -> Type | None:
+    """Give the type of the list by which rows go; anything else is reported."""
+    listed = check.context.tags[str(_given(check, "by").tag)].type
+    if listed.element is not Element.I64 or len(listed.shape or ()) != 2:
+        message = "`by` is a list of rows and the partitions that see them: an array of i64 with two axes"
+        _refuse(check, "by", "E0303", message, "let `border` make it:  border(x, box, reach = 2.5) -> near")
+        return None
+    if not _in_partitions_of(listed, type):
+        message = "`by` is not a list in the partitions where the rows are"
+        _refuse(check, "by", "E0310", message, "make it by `border` where the rows are", noted=True)
+        return None
+    return listed
+
+
+def _width(check: CallCheck, type: Type) -> extents.Extent:
+    """How many numbers an entry of a list of positions has."""
+    return extents.add(check.context.extent((type.shape or ())[1]), check.context.extent(Number(2)))
+
+
+def _in_partitions_of(one: Type, other: Type) -> bool:
+    where = (one.distribution.axes, one.distribution.partition)
+    return where == ((0,), other.distribution.partition) and not one.distribution.halo
+
+
+def _given(check: CallCheck, name: str) -> Argument:
+    return next(argument for argument in check.inputs if argument.parameter.name == name)
+
+
+def _refuse(check: CallCheck, name: str, code: str, message: str, help: str, *, noted: bool = False) -> None:
+    """Report an input; `noted`: together with the first one, which it does not fit."""
+    given, context = _given(check, name), check.context
+    label, first = context.show(context.tags[str(given.tag)].type), check.inputs[0]
+    shown = context.show(context.tags[str(first.tag)].type)
+    notes = [(first.span, f"this one is {shown}")] if noted else []
+    check.fail(code, message, given.span, label=label, notes=notes, help=help, directive=False)
+
+
+def _names_partitions(check: CallCheck, type: Type) -> bool:
+    """Whether the second array has an integer for each row of the first one, where the row is."""
+    owners = check.context.tags[str(check.inputs[1].tag)].type
+    if owners.element is not Element.I64 or len(owners.shape or ()) != 1:
+        message = "`by` names the partition that each row goes to: an array of i64 with one axis"
+        _refuse(check, "by", "E0303", message, "let a module give it:  out i64 owner[n]")
+        return False
+    if not in_one_place(owners.distribution, type.distribution, check.context) or not _as_many(
+        check.context, type, owners
+    ):
+        message = "`by` has not as many rows as the array that is to migrate, in the same partitions"
+        _refuse(check, "by", "E0310", message, "give one integer for each row, where the row is", noted=True)
+        return False
+    return True
+
+
+def _as_many(context: Context, one: Type, other: Type) -> bool:
+    rows = [context.shape(replace(each, shape=(each.shape or ())[:1])) for each in (one, other)]
+    return rows[0] == rows[1] or has_dynamic_extent(one) or has_dynamic_extent(other)
+
+
 ALONG_AXES = ("fft", "ifft", "sort", "sum_along", "smallest_along", "largest_along")
 """The operations along an axis that is not cut: each piece has all they need."""
 
@@ -348,6 +472,10 @@ WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm"
 COMPUTING = {
     "scan": Operation("inside", _scan, scalars=True),
     "migrate": Operation("inside", _migrated),
+    "border": Operation("inside", _border),
+    "ghosts": Operation("inside", _ghosts),
+    "images": Operation("inside", _images),
+    "add_back": Operation("inside", _added_back),
     "axpy": Operation("", _added),
     "fft": Operation("", _transform),
     "ifft": Operation("", _transform),
@@ -356,3 +484,6 @@ COMPUTING = {
     **dict.fromkeys(WHOLE, Operation("", _combined)),
 }
 """The operations by name."""
+
+DECIDING_ROWS = ("migrate", "border", "ghosts", "images")
+"""The operations that decide how many rows their result has."""

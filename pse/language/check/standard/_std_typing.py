@@ -23,6 +23,7 @@ from pse.language.check._scope import TagEntity
 from pse.language.check._targets import REDUCTIONS, SHARING_ROWS, Target
 from pse.language.check.standard._std_arrays import (
     COMPUTING,
+    DECIDING_ROWS,
     Operation,
     anywhere,
     declared,
@@ -79,7 +80,7 @@ def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
-    decides = name in ("migrate", SHARING_ROWS, "load")
+    decides = name in (*DECIDING_ROWS, SHARING_ROWS, "load")
     parameters = {p.name: _with_type(p, types.get(p.name), decides) for p in check.signature.parameters}
     signature = replace(check.signature, parameters=tuple(parameters.values()))
     made = replace(check.reference, signature=signature)
