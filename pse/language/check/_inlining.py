@@ -67,10 +67,20 @@ def _check_marks(context: Context, node: sx.Call, body: tuple[Statement, ...]) -
     inputs = [argument for site in call_sites(body) for argument in site.inputs]
     changed = {a.tag for a in inputs if a.parameter.direction is Direction.INOUT}
     for argument in node.arguments if not has_errors(context.diagnostics) else ():
-        tag = named_tag(context, argument) if argument.inout else None
-        if tag is not None and tag.unique not in changed:
+        tags = _tags_of(context, argument) if argument.inout else []
+        if tags and changed.isdisjoint(tags):
             message = f"segment `{node.callee.text}` does not change this input"
             context.report(error_at("E0325", message, argument.span, help="leave out `inout`"))
+
+
+def _tags_of(context: Context, argument: sx.CallArgument) -> list[str]:
+    """Give the unique names of the tags that an input of a segment names."""
+    array = context.frame.find(argument.value.id) if isinstance(argument.value, Name) else None
+    if isinstance(array, TagArray):
+        entities = [context.frame.find(name) for name in array.members]
+        return [entity.unique for entity in entities if isinstance(entity, TagEntity)]
+    tag = named_tag(context, argument)
+    return [tag.unique] if tag is not None else []
 
 
 def check_alone(
@@ -203,13 +213,11 @@ def _outline(node: sx.TypeNode, records: Mapping[str, Element | None]) -> Type:
 
 def _distinct(context: Context, node: sx.Call) -> bool:
     """An output cannot be an input too: inside, both names would stand for one tag."""
-    used = {
-        a.value.id
-        for a in node.arguments
-        if not isinstance(a.value, sx.CallExpression) and hasattr(a.value, "id")
-    }
+    values = [argument.value for argument in node.arguments]
+    used = {name for value in values if isinstance(value, Name) for name in _with_members(context, value.id)}
     for output in node.outputs:
-        if output.name.id in used:
+        names = _with_members(context, output.name.id)
+        if not used.isdisjoint(names):
             message = f"`{output.name.id}` is both an input and an output of the segment"
             help = f"copy it first:  copy({output.name.id}) -> before"
             context.report(error_at("E0203", message, output.name.span, help=help))
@@ -220,8 +228,14 @@ def _distinct(context: Context, node: sx.Call) -> bool:
                 error_at("E0319", message, output.reduction.span, help="reduce inside the segment")
             )
             return False
-        used.add(output.name.id)
+        used.update(names)
     return True
+
+
+def _with_members(context: Context, name: str) -> list[str]:
+    """Give a name, and the names of its tags if it is an array of them."""
+    array = context.frame.find(name)
+    return [name, *array.members] if isinstance(array, TagArray) else [name]
 
 
 def _declare_poison(context: Context, node: sx.Call, kind: str) -> None:

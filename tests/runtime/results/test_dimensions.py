@@ -4,6 +4,8 @@ import pytest
 from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import PseError
+from pse.language.io import check_file
+from pse.modules import Finder
 from pse.modules.load._imports import import_python
 from pse.runtime.request._dry_run import dry_run
 from pse.runtime.request._prepared import Request
@@ -123,3 +125,19 @@ def test_pieces_of_all_processors_are_looked_at_before_the_run(folder, call, n, 
         dry_run(prepare(Request(str(folder / "pieces.coven"), {"N": f"{n}"}, processors=4)))
     assert message in failure.value.message
     assert failure.value.help.startswith("choose other values, by -p and -D, or another shape")
+
+
+def test_levels_are_those_of_the_values_that_a_run_is_given(folder):
+    """Also where it was checked for its defaults before; an extent that cannot be halved is refused."""
+    loop = "for l in 0 .. L - 1 { halved(x[l]) -> _size }"
+    text = f"{HEAD}param i64 L = 2\nprogram p {{ var f64[N / 2 ** l] x[l in 0 .. L]   "
+    text += f"for l in 0 .. L {{ make(N / 2 ** l) -> x[l] }}   {loop} }}\n"
+    (folder / "levels.coven").write_text(text)
+    path = str(folder / "levels.coven")
+    before = check_file(path, Finder())
+    prepared = prepare(Request(path, {"N": "8", "L": "3"}), file=before)
+    assert [name for name in prepared.program.tags if name.startswith("x[")] == ["x[0]", "x[1]", "x[2]"]
+    dry_run(prepared)
+    dry_run(prepare(Request(path, {"N": "6"}), file=before))
+    with pytest.raises(PseError, match=r"axis 0 of `x\[1\]` is 3, but `halved` needs `2 \* m`"):
+        dry_run(prepare(Request(path, {"N": "6", "L": "3"}), file=before))
