@@ -14,21 +14,25 @@ Find = Callable[[str], Entity | None]
 """Looks a name up where a block stands."""
 
 
+Known = dict[int, set[str]]
+"""The inputs of segments on which indices depend, by their nodes; none yet of one that is looked at."""
+
+
 def is_chosen_by(node: sx.For, find: Find) -> bool:
     """Whether the counter of a loop decides which tags of an array its body uses."""
-    return node.counter.id in _choosing(node.body, find)
+    return node.counter.id in _choosing(node.body, find, {})
 
 
-def _choosing(root: object, find: Find, around: tuple[SegmentEntity, ...] = ()) -> set[str]:
+def _choosing(root: object, find: Find, known: Known) -> set[str]:
     """Give the names on which indices of arrays depend, or how many tags they have."""
     nodes = list(_nodes(root))
-    found = {name for node in nodes for index in _indices(node, find, around) for name in _names(index)}
+    found = {name for node in nodes for index in _indices(node, find, known) for name in _names(index)}
     while more := {name for node in nodes for name in _behind(node, found)} - found:
         found |= more
     return found
 
 
-def _indices(node: object, find: Find, around: tuple[SegmentEntity, ...]) -> Iterator[object]:
+def _indices(node: object, find: Find, known: Known) -> Iterator[object]:
     """Give what must be known before the run in a node, but not in its parts."""
     match node:
         case Apply(function, (_, index)) if function == INDEX:
@@ -38,18 +42,19 @@ def _indices(node: object, find: Find, around: tuple[SegmentEntity, ...]) -> Ite
         case sx.OutputNode() | sx.Assignment() | sx.ReductionNode() if node.index is not None:
             yield node.index
         case sx.Call() | sx.CallExpression():
-            yield from _passed(node, find, around)
+            yield from _passed(node, find, known)
 
 
-def _passed(
-    node: sx.Call | sx.CallExpression, find: Find, around: tuple[SegmentEntity, ...]
-) -> Iterator[object]:
-    """Give the inputs of a segment that its indices depend on; one that calls itself is refused elsewhere."""
+def _passed(node: sx.Call | sx.CallExpression, find: Find, known: Known) -> Iterator[object]:
+    """Give the inputs of a segment that its indices depend on."""
     entity = _segment(node.callee, find)
-    if entity is None or len(entity.node.inputs) != len(node.arguments) or entity in around:
+    if entity is None or len(entity.node.inputs) != len(node.arguments):
         return
-    parts = entity.node.inputs, entity.node.outputs, entity.node.body
-    inside = _choosing(parts, entity.home.find, (*around, entity))
+    inside = known.get(id(entity.node))
+    if inside is None:
+        known[id(entity.node)] = set()  # One that calls itself is refused elsewhere.
+        parts = entity.node.inputs, entity.node.outputs, entity.node.body
+        inside = known[id(entity.node)] = _choosing(parts, entity.home.find, known)
     for field, argument in zip(entity.node.inputs, node.arguments, strict=True):
         if field.name.id in inside:
             yield argument.value
