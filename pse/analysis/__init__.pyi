@@ -41,6 +41,7 @@ from .statistics._message_statistics import (
     MessageStatistics as MessageStatistics,
     message_statistics as message_statistics,
     message_tables as message_tables,
+    no_messages as no_messages,
 )
 from .statistics._operation_paths import OperationPaths as OperationPaths
 from .statistics._run_differences import (

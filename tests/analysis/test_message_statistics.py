@@ -100,5 +100,10 @@ def test_what_cannot_be_shown_is_refused(pse, run, tmp_path):
     with pytest.raises(TraceError, match="in messages; the trace has 2 parts of collective op") as caught:
         message_statistics(silent.write(tmp_path / "silent"))
     assert caught.value.help == f"pse analyze {tmp_path / 'silent'} shows the time and bytes of these"
+    silent = PlantedWaits(1, [[0]])
+    silent.call(0, "MPI_Init", 0, 1)
+    with pytest.raises(TraceError, match=r"sent nothing to each other$") as caught:
+        message_statistics(silent.write(tmp_path / "calls"))
+    assert caught.value.help == f"pse trace summary {tmp_path / 'calls'} shows what they called"
     done = pse("trace", "messages", run.path, "-o", tmp_path / "m.txt")
     assert (done.code, "png" in done.err) == (2, True)

@@ -36,8 +36,8 @@ _REMEDIES = {
     " work, or complete it later",
     "mpi_nonblocking_barrier_wait": "The last rank starts the barrier late: let it start it before its other"
     " work, or complete it later",
-    "mpi_other_wait": "Ranks come at different times: share the work before it evenly, or make communicators,"
-    " windows and files where all come together anyway",
+    "mpi_other_wait": "Ranks come at different times: share the work before it evenly, or call it where all"
+    " come together anyway",
     "mpi_earlyreduce": "The root comes first: give it more of the work, or let it start the non-blocking form"
     " and work on",
     "mpi_earlyscan": "Ranks before these come late: share the work before it evenly, the lower ranks' first",

@@ -137,18 +137,37 @@ def message_statistics(
         if known.any():
             tables[kind] = _pairs(messages[known], *(place[known] for place in places))
     if not tables:
-        raise _no_messages(trace)
+        raise no_messages(trace)
     return MessageStatistics(by, tuple(numbers), tables, tuple(problems))
 
 
-def _no_messages(trace: Trace) -> TraceError:
-    """Nothing was sent; collective operations that are in the trace are named."""
+def no_messages(trace: Trace) -> TraceError:
+    """Say that nothing was sent, and name what the trace has of MPI instead.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+
+    Returns
+    -------
+    TraceError
+        The error, to be raised.
+
+    Examples
+    --------
+    >>> str(no_messages(pse.trace.open("run1")))
+    'nothing to show: the selected ranks sent nothing to each other'
+    """
     said = "nothing to show: the selected ranks sent nothing to each other"
-    count = sum(file.counts[EventType.MPI_COLLECTIVE_BEGIN] for file in trace.files.values())
+    count, calls = (
+        sum(file.counts[kind] for file in trace.files.values())
+        for kind in (EventType.MPI_COLLECTIVE_BEGIN, EventType.REGION_ENTER)
+    )
     if not count:
-        return TraceError(
-            said, help="messages of MPI are recorded by the tool `trace`: pse run … --tools CONF"
-        )
+        recorded = f"pse trace summary {trace.path} shows what they called"
+        unrecorded = "messages of MPI are recorded by the tool `trace`: pse run … --tools CONF"
+        return TraceError(said, help=recorded if calls else unrecorded)
     parts = count_text(count, "part of a collective operation", "parts of collective operations")
     return TraceError(
         f"{said} in messages; the trace has {parts}",

@@ -16,10 +16,10 @@ from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from pse.analysis import message_tables
+from pse.analysis import message_tables, no_messages
 from pse.text import count_text, size_text, time_text
 from pse.trace import Selection, Trace
-from pse.trace.format import Array, TraceError
+from pse.trace.format import Array
 from pse.views.charts._bars import round_steps
 from pse.views.core._figure import (
     BODY,
@@ -108,10 +108,7 @@ def draw_messages(
     step = -(-len(shown) // MOST_CELLS)
     matrices = [matrix for matrix in _matrices(trace, selection, shown, step) if matrix.count.any()]
     if not matrices:
-        raise TraceError(
-            "nothing to show: the selected ranks sent nothing to each other",
-            help="messages of MPI are recorded by the tool `trace`: pse run … --tools CONF",
-        )
+        raise no_messages(trace)
     squares = [
         Square(f"{matrix.title}: {what}", what, values)
         for matrix in matrices
