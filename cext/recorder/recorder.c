@@ -49,7 +49,8 @@ static_assert(sizeof(pse_event) == 48, "a record has 48 bytes, in every version 
 static_assert(offsetof(pse_trace_header, host) == 72, "the header has no gaps");
 
 typedef struct recorder_file {
-    pse_recorder head; /* First: its address is the recorder's. */
+    pse_recorder *head; /* The caller's, or `own`. */
+    pse_recorder own;
     pse_trace_header *header;
     pse_event *window; /* NULL once recording has stopped. */
     uint64_t before;   /* Records in the windows before this one. */
@@ -133,8 +134,8 @@ static int take_step(recorder_file *file, pse_event *begin)
         error = make_present(begin, sizeof zeros);
     if (error)
         return error;
-    file->head.next = begin;
-    file->head.limit = begin + STEP_RECORDS;
+    file->head->next = begin;
+    file->head->limit = begin + STEP_RECORDS;
     return 0;
 }
 
@@ -157,8 +158,8 @@ static int take_window(recorder_file *file)
 
 static void point_to_discard(recorder_file *file)
 {
-    file->head.next = file->discard;
-    file->head.limit = file->discard + DISCARD_RECORDS;
+    file->head->next = file->discard;
+    file->head->limit = file->discard + DISCARD_RECORDS;
 }
 
 static const char *remedy(int error)
@@ -267,19 +268,16 @@ static void release(recorder_file *file)
     free(file);
 }
 
-int pse_recorder_open(pse_recorder **out, const char *directory, uint32_t rank)
+/* `recorder`: NULL: the file has its own. */
+static int open_file(recorder_file **out, pse_recorder *recorder, const char *directory, uint32_t rank,
+                     const char *part)
 {
-    return pse_recorder_open_part(out, directory, rank, "");
-}
-
-int pse_recorder_open_part(pse_recorder **out, const char *directory, uint32_t rank, const char *part)
-{
-    *out = NULL;
     recorder_file *file = calloc(1, sizeof *file);
     if (!file)
         return -ENOMEM;
     file->fd = -1;
-    file->head.internal = file;
+    file->head = recorder ? recorder : &file->own;
+    file->head->internal = file;
     int error = create_file(file, directory, rank, part);
     if (error) {
         if (file->fd >= 0)
@@ -287,8 +285,22 @@ int pse_recorder_open_part(pse_recorder **out, const char *directory, uint32_t r
         release(file);
         return -error;
     }
-    *out = &file->head;
+    *out = file;
     return 0;
+}
+
+int pse_recorder_open(pse_recorder **out, const char *directory, uint32_t rank)
+{
+    recorder_file *file = NULL;
+    int error = open_file(&file, NULL, directory, rank, "");
+    *out = file ? file->head : NULL;
+    return error;
+}
+
+int pse_recorder_open_part(pse_recorder *recorder, const char *directory, uint32_t rank, const char *part)
+{
+    recorder_file *file;
+    return open_file(&file, recorder, directory, rank, part);
 }
 
 int pse_recorder_close(pse_recorder *recorder)

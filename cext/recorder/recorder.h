@@ -29,11 +29,12 @@ typedef struct pse_recorder {
  * Returns 0, or -errno with *out NULL. */
 int pse_recorder_open(pse_recorder **out, const char *directory, uint32_t rank);
 
-/* The same for another writer in the process of that rank: DIRECTORY/rank-RRRRRPART.events, as in ".mpi". */
-int pse_recorder_open_part(pse_recorder **out, const char *directory, uint32_t rank, const char *part);
+/* The same for another writer in the process of that rank: DIRECTORY/rank-RRRRRPART.events, as in ".mpi".
+ * What each record needs is in the caller's `recorder`, which may stand beside what else the caller needs. */
+int pse_recorder_open_part(pse_recorder *recorder, const char *directory, uint32_t rank, const char *part);
 
-/* Cut the file to what was written, mark it as closed, free the recorder (NULL is allowed).  Returns 0, or
- * -errno of what ended recording early. */
+/* Cut the file to what was written, mark it as closed, free what opening took (NULL is allowed).  Returns 0,
+ * or -errno of what ended recording early. */
 int pse_recorder_close(pse_recorder *recorder);
 
 /* Make room for at least one record; on failure recording stops, said once.  Only pse_recorder_add_at calls

@@ -14,8 +14,9 @@ returned.  A routine named on its own line takes that line's code, else the patt
     int MPI_Send(const void *buf, …) {
         TOOL_ENTER(MPI_Send) before; int returned = CALL; after; TOOL_LEAVE(MPI_Send) return returned; }
 
-The tool defines both macros before it includes the file, and may define ``TOOL_CALL(call)``, which then
-stands for calls that the list doesn't replace.  ``NUMBER_MPI_Send`` numbers the routines, from 0 to
+The tool defines both macros before it includes the file, and may define ``TOOL_CALL(MPI_Send, (buf, …))``,
+which then stands for calls that the list doesn't replace, and ``TOOL_ROUTINE(MPI_Send, (const void *buf, …),
+(buf, …))``, which stands before each wrapper.  ``NUMBER_MPI_Send`` numbers the routines, from 0 to
 ``ROUTINES - 1``, and ``routine_names`` has their names.  Variadic routines and those that don't return an
 error code (MPI_Pcontrol, MPI_Wtime, the conversions of handles) are never wrapped.
 
@@ -79,18 +80,18 @@ def _wrapper(prototype: Prototype, entry: _Entry) -> str:
     name = prototype.name
     declared = ", ".join(parameter.declaration for parameter in prototype.parameters) or "void"
     passed = ", ".join(parameter.name for parameter in prototype.parameters)
-    default = f"P{name}({passed})"
     code = [
         f"TOOL_ENTER({name})",
         _statement(entry.before),
-        f"int returned = {entry.call or f'TOOL_CALL({default})'};",
+        f"int returned = {entry.call or f'TOOL_CALL({name}, ({passed}))'};",
         _statement(entry.after),
         f"TOOL_LEAVE({name})",
         "return returned;",
     ]
     body = "\n    ".join(line for line in code if line)
-    body = body.replace("$CALL", default).replace("$NAME", name)
-    return f"TOOL_PUBLIC int {name}({declared})\n{{\n    {body}\n}}\n"
+    body = body.replace("$CALL", f"P{name}({passed})").replace("$NAME", name)
+    before = f"TOOL_ROUTINE({name}, ({declared}), ({passed}))"
+    return f"{before}\nTOOL_PUBLIC int {name}({declared})\n{{\n    {body}\n}}\n"
 
 
 def _statement(code: str) -> str:
@@ -126,5 +127,8 @@ def wrappers(header: Header, annotated: str, exported: Collection[str] | None = 
     tables = (
         f"enum {{\n    {numbers}\n}};\n\nstatic const char *const routine_names[] = {{\n    {names}\n}};\n"
     )
-    calls = "\n#ifndef TOOL_CALL\n#define TOOL_CALL(call) call\n#endif\n"
+    calls = (
+        "\n#ifndef TOOL_CALL\n#define TOOL_CALL(name, arguments) P##name arguments\n#endif\n"
+        "#ifndef TOOL_ROUTINE\n#define TOOL_ROUTINE(name, parameters, arguments)\n#endif\n"
+    )
     return "\n".join([head + tables + calls, *(_wrapper(*one) for one in chosen)])

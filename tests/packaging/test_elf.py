@@ -4,6 +4,7 @@ Read by the tool stack's own reader, so that the tests need no binutils.
 """
 
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -29,6 +30,7 @@ REGIONS = {
     *("__cyg_profile_func_enter", "__cyg_profile_func_exit"),
 }
 """What the tool `trace` gives to programs that say where their regions are."""
+PAGE, LINE = 4096, 64
 EXTENSIONS = sorted(Path(pse.__file__).parent.rglob("*.so"))
 OWN_LIBRARIES = {path.name: path for path in EXTENSIONS if path.name.startswith("lib")}
 """What the tools of MPI share, whatever the MPI: beside them, in a directory of its own."""
@@ -36,6 +38,16 @@ OWN_LIBRARIES = {path.name: path for path in EXTENSIONS if path.name.startswith(
 
 def exported(path: Path) -> set[str]:
     return {symbol.name for symbol in elf.read(path).symbols if symbol.defined} - WEAK
+
+
+def sections(path: Path) -> dict[str, range]:
+    """Give the addresses of an object's sections by their names."""
+    data = path.read_bytes()
+    (at,) = struct.unpack_from("<Q", data, 40)
+    size, count, names = struct.unpack_from("<HHH", data, 58)
+    rows = [struct.unpack_from("<IIQQQQ", data, at + number * size) for number in range(count)]
+    texts = data[rows[names][4] :]
+    return {texts[row[0] : texts.index(0, row[0])].decode(): range(row[3], row[3] + row[5]) for row in rows}
 
 
 def test_the_build_has_extension_modules():
@@ -63,6 +75,18 @@ def test_extension_exports_its_entry_point_only(path):
     else:
         name = path.name.split(".")[0]
         assert names == {f"PyInit_{name}"} | ({"MPI_Abort"} if name == "_faults" else set())
+
+
+@pytest.mark.skipif("trace" not in {path.stem for path in EXTENSIONS}, reason="MPI's tools are not built")
+def test_what_each_recorded_call_needs_is_in_few_pages():
+    """After a program has computed, all of it comes from memory."""
+    (tool,) = (path for path in EXTENSIONS if path.parent.name == "tools" and path.stem == "trace")
+    found = sections(tool)
+    data, tables = found["trace_hot"], found["trace_hot_tables"]
+    assert data.start % PAGE == 0
+    assert tables.start - data.stop < LINE
+    assert tables.stop - data.start <= 2 * PAGE
+    assert len(found["trace_calls"]) <= 8 * PAGE
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

@@ -42,9 +42,10 @@ class Writer
             return;
         const char *directory = trace_directory();
         std::filesystem::create_directories(directory);
-        int error = pse_recorder_open_part(&recorder_, directory, place.rank, place.part);
+        int error = pse_recorder_open_part(&head_, directory, place.rank, place.part);
         if (error)
             throw std::system_error(-error, std::generic_category(), directory);
+        recorder_ = &head_;
         owner_ = getpid();
     }
     uint64_t put(uint16_t type, uint16_t flags, uint64_t a, uint64_t b, uint64_t c)
@@ -64,7 +65,8 @@ class Writer
 
   private:
     std::mutex mutex_;
-    pse_recorder *recorder_ = nullptr;
+    pse_recorder head_ = {};
+    pse_recorder *recorder_ = nullptr; // NULL: not open.
     pid_t owner_ = 0;
     std::set<std::pair<uint16_t, uint32_t>> named_;
 };

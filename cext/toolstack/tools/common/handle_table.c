@@ -3,18 +3,17 @@
 
 #include "tool.h"
 
-static TOOL_THREAD_LOCAL char this_thread;
-
 static int grow(struct pse_handle_table *table)
 {
-    struct pse_handle_table larger = {NULL, table->size ? 2 * table->size : 64, table->used};
+    struct pse_handle_table larger = {NULL, table->size ? 2 * table->size : 64, table->used, true};
     larger.slots = calloc(larger.size, sizeof *larger.slots);
     if (!larger.slots)
         return -1;
     for (size_t i = 0; i < table->size; i++)
         if (table->slots[i].first)
             *pse_handle_slot_of(&larger, table->slots[i].key) = table->slots[i];
-    free(table->slots);
+    if (table->has_grown)
+        free(table->slots);
     *table = larger;
     return 0;
 }
@@ -26,7 +25,7 @@ int pse_handle_add(struct pse_handle_table *table, uintptr_t key, void *entry)
         return -1;
     struct pse_handle_slot *slot = pse_handle_slot_of(table, key);
     node->next = NULL;
-    node->thread = &this_thread;
+    node->thread = pse_tool_self();
     if (slot->first) {
         slot->first->last->next = node;
         slot->first->last = node;
@@ -50,11 +49,12 @@ static void put_first(struct pse_handle_slot *slot, struct pse_handle_node *befo
 
 void *pse_handle_find_own(struct pse_handle_table *table, uintptr_t key)
 {
+    const uintptr_t self = pse_tool_self();
     struct pse_handle_node *before = pse_handle_find(table, key);
-    if (!before || before->thread == &this_thread)
+    if (!before || before->thread == self)
         return before;
     struct pse_handle_slot *slot = pse_handle_slot_of(table, key);
-    while (before->next && before->next->thread != &this_thread)
+    while (before->next && before->next->thread != self)
         before = before->next;
     if (before->next)
         put_first(slot, before);

@@ -9,13 +9,14 @@
 #ifndef PSE_TOOL_HANDLE_TABLE_H
 #define PSE_TOOL_HANDLE_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 /* The head of whatever is kept for a handle. */
 struct pse_handle_node {
     struct pse_handle_node *next, *last; /* last: of the first node only */
-    const void *thread;                  /* that added it */
+    uintptr_t thread;                    /* that added it: a pse_tool_self */
 };
 
 struct pse_handle_table {
@@ -24,6 +25,7 @@ struct pse_handle_table {
         struct pse_handle_node *first; /* NULL: the slot is free */
     } *slots;
     size_t size, used; /* size: a power of two, or 0 */
+    bool has_grown;    /* else the slots, if there are any, are its owner's */
 };
 
 static inline size_t pse_handle_home(const struct pse_handle_table *table, uintptr_t key)

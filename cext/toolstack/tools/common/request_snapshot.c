@@ -38,10 +38,9 @@ bool pse_snapshot_ended(int returned, const MPI_Status *status, int *error)
     return class == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && class_of(*error) != MPI_ERR_PENDING);
 }
 
-bool pse_message_came(int error)
+bool pse_message_was_cut(int error)
 {
-    const int class = class_of(error);
-    return class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE;
+    return class_of(error) == MPI_ERR_TRUNCATE;
 }
 
 void pse_snapshot_end(struct pse_request_snapshot *snapshot)

@@ -42,7 +42,13 @@ void pse_snapshot_end(struct pse_request_snapshot *snapshot);
 /* Whether a call for all or some requests has ended the one with this status, and with which error. */
 bool pse_snapshot_ended(int returned, const MPI_Status *status, int *error);
 
-/* Whether a receive with this error has taken a message from its sender: one that is too long is cut. */
-bool pse_message_came(int error);
+/* Whether a receive returned this error because its message was too long, and was cut. */
+__attribute__((cold)) bool pse_message_was_cut(int error);
+
+/* Whether a receive with this error has taken a message from its sender. */
+static inline bool pse_message_came(int error)
+{
+    return error == MPI_SUCCESS || pse_message_was_cut(error);
+}
 
 #endif

@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 
+#include "hot.h"
 #include "tool_memory.h"
 
-struct sized_type pse_trace_known_types[KNOWN_TYPES];
+/* Linked first of the hot data, which begin a page with it. */
+PSE_TRACE_HOT_DATA
+__attribute__((aligned(PSE_TRACE_PAGE))) struct sized_type pse_trace_known_types[KNOWN_TYPES];
 
 uint64_t pse_trace_size_of(MPI_Datatype datatype)
 {

@@ -9,6 +9,8 @@
 #include <mpi.h>
 #include <stdint.h>
 
+#include "hot.h"
+
 /* A predefined type, which never goes away, and its size. */
 struct sized_type {
     MPI_Datatype type;
@@ -38,7 +40,7 @@ static inline struct sized_type *pse_trace_known_type(MPI_Datatype datatype)
     return &pse_trace_known_types[(uint64_t)(uintptr_t)datatype * 0x9e3779b97f4a7c15u >> 60];
 }
 
-static inline uint64_t pse_trace_bytes_of(MPI_Count count, MPI_Datatype datatype)
+PSE_TRACE_HOT static inline uint64_t pse_trace_bytes_of(MPI_Count count, MPI_Datatype datatype)
 {
     const struct sized_type *known = pse_trace_known_type(datatype);
     const uint64_t size = datatype == known->type && known->size ? known->size : pse_trace_size_of(datatype);

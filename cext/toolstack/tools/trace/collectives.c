@@ -8,7 +8,9 @@
 #include "tool_memory.h"
 #include "writer.h"
 
-PSE_TRACE_HOT void pse_trace_collective_begins(uint16_t operation, int root, MPI_Comm comm)
+/* Linked first of the hot code, which begins a page with it. */
+__attribute__((hot, aligned(PSE_TRACE_PAGE))) void pse_trace_collective_begins(uint16_t operation, int root,
+                                                                               MPI_Comm comm)
 {
     if (!pse_trace_is_writing())
         return;

@@ -4,10 +4,16 @@
 #include <stdlib.h>
 
 #include "bytes.h"
+#include "entries.h"
 #include "tool_memory.h"
 #include "writer.h"
 
-PSE_TRACE_HOT_DATA struct pse_handle_table pse_trace_communicators;
+enum { SLOTS = 32 }; /* at first */
+PSE_TRACE_HOT_TABLE static struct pse_handle_slot slots[SLOTS];
+PSE_TRACE_HOT_DATA struct pse_handle_table pse_trace_communicators = {slots, SLOTS, 0, false};
+PSE_TRACE_ENTRIES(entries, struct trace_communicator, 8);
+PSE_TRACE_HOT_DATA struct trace_communicator *pse_trace_latest_communicator;
+PSE_TRACE_HOT_DATA MPI_Comm pse_trace_latest_handle;
 uint32_t pse_trace_job_rank;
 MPI_Group pse_trace_job_group = MPI_GROUP_NULL;
 
@@ -95,7 +101,7 @@ void pse_trace_put_communicator(MPI_Comm comm, MPI_Comm parent, const struct tra
 
 struct trace_communicator *pse_trace_number_communicator(MPI_Comm comm, uint32_t number)
 {
-    struct trace_communicator *made = pse_tool_memory(sizeof *made);
+    struct trace_communicator *made = pse_trace_new_entry(&entries);
     int inter = 0;
     made->number = number;
     PMPI_Comm_rank(comm, &made->rank);
@@ -176,10 +182,8 @@ void pse_trace_communicator_met(MPI_Comm comm, MPI_Comm parent, uint64_t time)
     struct trace_communicator *made = pse_trace_number_communicator(comm, ++communicator_count);
     pse_trace_unlock();
     agree(comm, made);
-    if (!pse_trace_begin_records()) {
-        free(made);
+    if (!pse_trace_begin_records())
         return;
-    }
     pse_trace_know_communicator(comm, made);
     if (time) /* At first: with several threads times of a file never go back. */
         put_meeting(PSE_EVENT_MPI_COLLECTIVE_BEGIN, time, made);
@@ -221,7 +225,8 @@ void pse_trace_communicator_freed(MPI_Comm comm)
     struct trace_communicator *gone = pse_handle_take(&pse_trace_communicators, PSE_HANDLE(comm));
     if (gone)
         pse_trace_put(pse_trace_now, PSE_EVENT_MPI_COMMUNICATOR_FREE, 0, pse_pair(gone->number, 0), 0, 0);
-    free(gone);
+    pse_trace_latest_communicator = NULL;
+    pse_trace_end_entry(&entries, gone);
 }
 
 void pse_trace_first_communicators(void)

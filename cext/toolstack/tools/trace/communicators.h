@@ -45,6 +45,9 @@ struct trace_communicator {
 #pragma GCC visibility push(hidden)
 
 extern struct pse_handle_table pse_trace_communicators;
+/* That of the latest call; NULL: it is gone. */
+extern struct trace_communicator *pse_trace_latest_communicator;
+extern MPI_Comm pse_trace_latest_handle;
 extern uint32_t pse_trace_job_rank;   /* in MPI_COMM_WORLD */
 extern MPI_Group pse_trace_job_group; /* of all ranks; MPI_GROUP_NULL until it is known */
 
@@ -76,8 +79,13 @@ void pse_trace_first_communicators(void);
 /* The communicator of a call. */
 static inline struct trace_communicator *pse_trace_communicator_of(MPI_Comm comm)
 {
+    if (pse_trace_latest_communicator && comm == pse_trace_latest_handle)
+        return pse_trace_latest_communicator;
     struct trace_communicator *found = pse_handle_find(&pse_trace_communicators, PSE_HANDLE(comm));
-    return found ? found : pse_trace_unseen_communicator(comm);
+    if (!found)
+        found = pse_trace_unseen_communicator(comm);
+    pse_trace_latest_handle = comm;
+    return pse_trace_latest_communicator = found;
 }
 
 static inline uint32_t pse_trace_or_none(int number)

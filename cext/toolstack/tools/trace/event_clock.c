@@ -22,8 +22,19 @@ struct clock_reading {
     uint64_t ticks, time;
 };
 
-static bool is_trusted;
-static struct clock_reading base; /* from which the next rate is found */
+PSE_TRACE_HOT_TABLE static bool is_trusted;
+PSE_TRACE_HOT_TABLE static uint64_t shortest;         /* that a reading took; 0: there was none yet */
+PSE_TRACE_HOT_TABLE static struct clock_reading base; /* from which the next rate is found */
+/* volatile: called through it, and not through the table of the linker, which is elsewhere. */
+PSE_TRACE_HOT_TABLE static int (*volatile read_clock)(clockid_t, struct timespec *) = clock_gettime;
+
+/* As pse_clock has it. */
+static inline uint64_t system_time(void)
+{
+    struct timespec now;
+    read_clock(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 /* Linux takes the counter for its own clock only where it has a constant rate, is the same on all processors
  * and is watched. */
@@ -42,11 +53,10 @@ static bool is_clock_of_system(void)
  * closest of some. */
 static struct clock_reading read_both(void)
 {
-    static uint64_t shortest; /* 0: none yet */
     struct clock_reading best = {0, 0};
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < READINGS && least > shortest + shortest / 4; i++) {
-        const uint64_t before = pse_trace_ticks(), time = pse_clock(), took = pse_trace_ticks() - before;
+        const uint64_t before = pse_trace_ticks(), time = system_time(), took = pse_trace_ticks() - before;
         if (took < least) {
             least = took;
             best = (struct clock_reading){before + took / 2, time};
@@ -70,7 +80,7 @@ static bool is_plausible(double rate, double before)
     return rate > 0.1 && rate < 10 && is_like_before;
 }
 
-static void find_rate(const struct clock_reading *now)
+__attribute__((cold, noinline)) static void find_rate(const struct clock_reading *now)
 {
     struct pse_trace_clock_state *state = &pse_trace_clock_state;
     const double unit = 0x1p32;
@@ -81,17 +91,23 @@ static void find_rate(const struct clock_reading *now)
     base = *now;
 }
 
-uint64_t pse_trace_read_clocks(void)
+static inline bool wants_rate(uint64_t time)
+{
+    return is_trusted && time - base.time >= (pse_trace_clock_state.rate ? RATE_SPAN : FIRST_RATE_SPAN);
+}
+
+PSE_TRACE_HOT uint64_t pse_trace_read_clocks(void)
 {
     struct pse_trace_clock_state *state = &pse_trace_clock_state;
     const uint64_t latest = state->time + (state->span * state->rate >> 32);
-    struct clock_reading now = {0, pse_clock()};
-    const bool finds_rate = now.time - base.time >= (state->rate ? RATE_SPAN : FIRST_RATE_SPAN);
-    if (is_trusted && (finds_rate || state->rate)) {
+    const bool has_rate = is_trusted && state->rate;
+    struct clock_reading now = {0, 0};
+    if (!has_rate)
+        now.time = system_time();
+    if (has_rate || wants_rate(now.time))
         now = read_both();
-        if (finds_rate)
-            find_rate(&now);
-    }
+    if (wants_rate(now.time))
+        find_rate(&now);
     state->ticks = now.ticks;
     state->time = now.time > latest ? now.time : latest;
     return state->time;

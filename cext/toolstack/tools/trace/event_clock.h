@@ -25,7 +25,7 @@ extern struct pse_trace_clock_state pse_trace_clock_state;
 /* Read both for the first time, some time before the first event. */
 void pse_trace_begin_clock(void);
 /* Read both if the counter can be trusted. */
-__attribute__((cold)) uint64_t pse_trace_read_clocks(void);
+uint64_t pse_trace_read_clocks(void);
 
 #pragma GCC visibility pop
 

@@ -3,40 +3,28 @@
 
 #include <string.h>
 
+#include "below.h"
 #include "communicators.h"
+#include "entries.h"
 #include "hot.h"
 #include "tool_memory.h"
 
-PSE_TRACE_HOT_DATA static struct pse_handle_table requests, messages, channels;
-PSE_TRACE_HOT_DATA static uint32_t request_count;
+enum { REQUEST_SLOTS = 32, MESSAGE_SLOTS = 8 }; /* at first */
+PSE_TRACE_HOT_TABLE static struct pse_handle_slot request_slots[REQUEST_SLOTS], message_slots[MESSAGE_SLOTS];
+PSE_TRACE_HOT_TABLE static struct pse_handle_table requests = {request_slots, REQUEST_SLOTS, 0, false},
+                                                   messages = {message_slots, MESSAGE_SLOTS, 0, false};
+static struct pse_handle_table channels;
+PSE_TRACE_HOT_TABLE static uint32_t request_count;
 
 struct probed_message {
     struct pse_handle_node node;
     MPI_Comm comm;
 };
 
-/* Entries that are free for others: calloc and free would take longer than all else that is recorded of a
- * message. */
-PSE_TRACE_HOT_DATA static struct pse_handle_node *spare_requests, *spare_messages;
+PSE_TRACE_ENTRIES(request_entries, struct trace_request, 8);
+PSE_TRACE_ENTRIES(message_entries, struct probed_message, 2);
 
-static void *new_entry(struct pse_handle_node **spare, size_t size)
-{
-    struct pse_handle_node *entry = *spare;
-    if (!entry)
-        return pse_tool_memory(size);
-    *spare = entry->next;
-    return memset(entry, 0, size);
-}
-
-static void end_entry(struct pse_handle_node **spare, struct pse_handle_node *entry)
-{
-    if (!entry)
-        return;
-    entry->next = *spare;
-    *spare = entry;
-}
-
-PSE_TRACE_HOT void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes)
+PSE_TRACE_HOT_CALL void pse_trace_put_send(MPI_Comm comm, uint16_t mode, int partner, int tag, uint64_t bytes)
 {
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     pse_trace_put(pse_trace_now, PSE_EVENT_MPI_SEND, mode, bytes,
@@ -52,18 +40,25 @@ void pse_trace_send_failed(MPI_Comm comm, int partner, int tag)
                   pse_pair(pse_trace_place(on, partner), (uint32_t)tag), pse_pair(on->number, 0));
 }
 
+/* The bytes of a message. */
+#if MPI_VERSION >= 4
+BELOW_VARIABLE(MPI_Get_count_c, (const MPI_Status *status, MPI_Datatype type, MPI_Count *count),
+               (status, type, count))
+#define STATUS_BYTES BELOW_OFTEN(MPI_Get_count_c)
+#else
+BELOW_VARIABLE(MPI_Get_elements_x, (const MPI_Status *status, MPI_Datatype type, MPI_Count *count),
+               (status, type, count))
+#define STATUS_BYTES BELOW_OFTEN(MPI_Get_elements_x)
+#endif
+
 /* What a status says of a message: it was received, or a probe found it. */
-PSE_TRACE_HOT static void put_found(uint16_t type, uint16_t mode, uint64_t at, uint32_t first_partner,
-                                    const MPI_Status *status)
+PSE_TRACE_HOT_CALL static void put_found(uint16_t type, uint16_t mode, uint64_t at, uint32_t first_partner,
+                                         const MPI_Status *status)
 {
     MPI_Count bytes = 0;
     if (status->MPI_SOURCE == MPI_PROC_NULL)
         return;
-#if MPI_VERSION >= 4
-    PMPI_Get_count_c(status, MPI_BYTE, &bytes);
-#else
-    PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
-#endif
+    STATUS_BYTES(status, MPI_BYTE, &bytes);
     pse_trace_put(pse_trace_now, type, mode, bytes < 0 ? 0 : (uint64_t)bytes,
                   pse_pair(first_partner + (uint32_t)status->MPI_SOURCE, (uint32_t)status->MPI_TAG), at);
 }
@@ -76,17 +71,17 @@ static void put_found_now(uint16_t type, MPI_Comm comm, const MPI_Status *status
     put_found(type, 0, pse_pair(on->number, 0), (uint32_t)on->first_partner, status);
 }
 
-PSE_TRACE_HOT void pse_trace_received(MPI_Comm comm, const MPI_Status *status)
+PSE_TRACE_HOT_CALL void pse_trace_received(MPI_Comm comm, const MPI_Status *status)
 {
     put_found_now(PSE_EVENT_MPI_RECEIVE, comm, status);
 }
 
-PSE_TRACE_HOT void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status)
+PSE_TRACE_HOT_CALL void pse_trace_probe_ended(MPI_Comm comm, const MPI_Status *status)
 {
     put_found_now(PSE_EVENT_MPI_PROBE, comm, status);
 }
 
-PSE_TRACE_HOT void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag)
+PSE_TRACE_HOT_CALL void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag)
 {
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     pse_trace_put_provisional(pse_trace_now, PSE_EVENT_MPI_AWAIT, PSE_AWAIT_MESSAGE, 0,
@@ -96,20 +91,20 @@ PSE_TRACE_HOT void pse_trace_put_awaits(MPI_Comm comm, int partner, int tag)
 
 /* Probed messages remember their communicator. */
 
-PSE_TRACE_HOT void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
+PSE_TRACE_HOT_CALL void pse_trace_probed(MPI_Message handle, MPI_Comm comm)
 {
     if (handle == MPI_MESSAGE_NO_PROC)
         return;
-    struct probed_message *message = new_entry(&spare_messages, sizeof *message);
+    struct probed_message *message = pse_trace_new_entry(&message_entries);
     message->comm = comm;
     pse_handle_add(&messages, PSE_HANDLE(handle), message);
 }
 
-PSE_TRACE_HOT MPI_Comm pse_trace_message_taken(MPI_Message handle)
+PSE_TRACE_HOT_CALL MPI_Comm pse_trace_message_taken(MPI_Message handle)
 {
     struct probed_message *message = pse_handle_take(&messages, PSE_HANDLE(handle));
     MPI_Comm comm = message ? message->comm : MPI_COMM_WORLD;
-    end_entry(&spare_messages, (struct pse_handle_node *)message);
+    pse_trace_end_entry(&message_entries, message);
     return comm;
 }
 
@@ -120,9 +115,9 @@ static struct trace_request *request_of(MPI_Request handle)
 
 /* Starts. */
 
-PSE_TRACE_HOT struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
+PSE_TRACE_HOT_CALL struct trace_request *pse_trace_new_request(MPI_Comm comm, MPI_Request handle, int kind)
 {
-    struct trace_request *made = new_entry(&spare_requests, sizeof *made);
+    struct trace_request *made = pse_trace_new_entry(&request_entries);
     made->kind = kind;
     const struct trace_communicator *on = pse_trace_communicator_of(comm);
     made->communicator = on->number;
@@ -165,7 +160,7 @@ static void put_send(const struct trace_request *request, uint64_t time)
                   pse_pair(request->partner, request->tag), at(request));
 }
 
-PSE_TRACE_HOT void pse_trace_put_start(struct trace_request *request, uint64_t time)
+PSE_TRACE_HOT_CALL void pse_trace_put_start(struct trace_request *request, uint64_t time)
 {
     request->number = ++request_count;
     request->cancelled = false;
@@ -195,7 +190,7 @@ struct trace_request *pse_trace_send_made(struct trace_end send, MPI_Request han
     return made;
 }
 
-PSE_TRACE_HOT void pse_trace_send_starts(struct trace_end send, uint64_t time, MPI_Request handle)
+PSE_TRACE_HOT_CALL void pse_trace_send_starts(struct trace_end send, uint64_t time, MPI_Request handle)
 {
     struct trace_request *made = pse_trace_send_made(send, handle);
     made->persistent = false;
@@ -210,7 +205,7 @@ struct trace_request *pse_trace_receive_made(struct trace_end receive, MPI_Reque
     return made;
 }
 
-PSE_TRACE_HOT void pse_trace_receive_starts(struct trace_end receive, uint64_t time, MPI_Request handle)
+PSE_TRACE_HOT_CALL void pse_trace_receive_starts(struct trace_end receive, uint64_t time, MPI_Request handle)
 {
     struct trace_request *made = pse_trace_receive_made(receive, handle);
     made->persistent = false;
@@ -300,7 +295,7 @@ void pse_trace_request_cancelled(MPI_Request handle)
 
 void pse_trace_request_forgotten(MPI_Request handle)
 {
-    end_entry(&spare_requests, pse_handle_take(&requests, PSE_HANDLE(handle)));
+    pse_trace_end_entry(&request_entries, pse_handle_take(&requests, PSE_HANDLE(handle)));
 }
 
 /* The number of a request; 0 of what is complete.  Only operations that are complete share a handle: whose
@@ -313,7 +308,7 @@ static uint32_t number_of(MPI_Request handle)
 }
 
 /* Requests that are started together have consecutive numbers: the ends of their range say enough. */
-PSE_TRACE_HOT void pse_trace_put_awaits_requests(uint16_t kind, int count, const MPI_Request handles[])
+PSE_TRACE_HOT_CALL void pse_trace_put_awaits_requests(uint16_t kind, int count, const MPI_Request handles[])
 {
     uint32_t least = UINT32_MAX, greatest = 0, awaited = 0;
     for (int i = 0; i < count; i++) {
@@ -357,7 +352,8 @@ static MPI_Status status_of_receive(const struct trace_request *request, const M
     return found;
 }
 
-PSE_TRACE_HOT static void put_completion(struct trace_request *request, const MPI_Status *status, int error)
+PSE_TRACE_HOT_CALL static void put_completion(struct trace_request *request, const MPI_Status *status,
+                                              int error)
 {
     int undone = !pse_message_came(error);
     if (undone && request->kind & SENDS)
@@ -380,7 +376,7 @@ PSE_TRACE_HOT static void put_completion(struct trace_request *request, const MP
         communicator_done(request);
 }
 
-PSE_TRACE_HOT void pse_trace_completed(MPI_Request handle, const MPI_Status *status, int error)
+PSE_TRACE_HOT_CALL void pse_trace_completed(MPI_Request handle, const MPI_Status *status, int error)
 {
     struct trace_request *request = handle == MPI_REQUEST_NULL ? NULL : request_of(handle);
     if (!request || (request->persistent && !request->number))

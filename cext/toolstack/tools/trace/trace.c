@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "abi_environment.h"
+#include "below.h"
 #include "bytes.h"
 #include "clocks.h"
 #include "collectives.h"
@@ -41,7 +42,8 @@ static pid_t owner; /* who records; not a child that the program forks */
 /* Enter and leave. */
 
 static const char *const routine_names[];
-static bool named[2048];
+enum { MOST_ROUTINES = 1024 };
+PSE_TRACE_HOT_DATA static uint64_t named[MOST_ROUTINES / 64]; /* a bit each */
 
 /* Of the call that begins to record. */
 static TOOL_THREAD_LOCAL const void *first_site;
@@ -49,7 +51,7 @@ static TOOL_THREAD_LOCAL const char *first_frame;
 
 static void name_routine(unsigned number, uint64_t time)
 {
-    named[number] = true;
+    named[number / 64] |= UINT64_C(1) << number % 64;
     pse_recorder_text_at(pse_trace_recorder, time, PSE_TEXT_REGION, number, routine_names[number]);
 }
 
@@ -68,7 +70,7 @@ __attribute__((noinline)) PSE_TRACE_HOT static uint64_t enter(unsigned number, c
     const uint32_t callers = pse_trace_finds_callers ? pse_trace_callers_of(site, frame, 0) : 0;
     if (!pse_trace_begin_records())
         return pse_clock();
-    if (__builtin_expect(!named[number], 0))
+    if (__builtin_expect(!(named[number / 64] >> number % 64 & 1), 0))
         name_routine(number, pse_trace_now);
     pse_trace_put(pse_trace_now, PSE_EVENT_REGION_ENTER, 0, number, callers, 0);
     return pse_trace_now;
@@ -119,7 +121,7 @@ static void open_recorder(int rank, int ranks, const char *path)
 {
     pse_tool_make_directory(path);
     pse_tool_remove_older_files(path, PSE_MPI_EVENTS ".events", ranks);
-    int error = pse_recorder_open_part(&pse_trace_recorder, path, (uint32_t)rank, PSE_MPI_EVENTS);
+    const int error = pse_trace_open_recorder(path, (uint32_t)rank);
     if (error)
         pse_tool_warn("nothing is recorded: %s: %s", path, strerror(-error));
     pse_trace_job_rank = (uint32_t)rank;
@@ -256,6 +258,9 @@ enum { NO_ROOT = -1 };
 
 #define TOOL_ENTER(name)                                                                                     \
     uint64_t entered = enter(NUMBER_##name, __builtin_return_address(0), __builtin_frame_address(0));
-#define TOOL_CALL(call) (pse_trace_let_go(), call)
+#define TOOL_CALL(name, arguments) (pse_trace_let_go(), BELOW(name) arguments)
+#define TOOL_ROUTINE(name, parameters, arguments) BEFORE(name, parameters, arguments)
 #define TOOL_LEAVE(name) leave(NUMBER_##name, entered, returned);
 #include "trace_wrappers.c"
+
+_Static_assert((int)ROUTINES <= (int)MOST_ROUTINES, "there is a bit for each routine");

@@ -18,10 +18,17 @@ PSE_TRACE_HOT_DATA uint32_t pse_trace_mutex;
 PSE_TRACE_HOT_DATA bool pse_trace_has_mutex;
 PSE_TRACE_HOT_DATA uintptr_t pse_trace_holder;
 PSE_TRACE_HOT_DATA uint64_t pse_trace_now;
-TOOL_THREAD_LOCAL char pse_trace_mark;
 
 PSE_TRACE_HOT_DATA static uintptr_t latest_holder; /* whose events the last ones are; 0: to be looked up */
 static struct trace_thread *other_writer;
+
+int pse_trace_open_recorder(const char *directory, uint32_t rank)
+{
+    PSE_TRACE_HOT_DATA static pse_recorder recorder;
+    const int error = pse_recorder_open_part(&recorder, directory, rank, PSE_MPI_EVENTS);
+    pse_trace_recorder = error ? NULL : &recorder;
+    return error;
+}
 
 /* Of linux/membarrier.h, which old systems lack. */
 enum { WHAT_IS_KNOWN = 0, ON_ALL_PROCESSORS = 1 };
@@ -40,7 +47,7 @@ void pse_trace_begin_alone(void)
 {
     const long known = system_barrier(WHAT_IS_KNOWN);
     if (!pse_trace_threads || (known > 0 && known & ON_ALL_PROCESSORS))
-        __atomic_store_n(&pse_trace_alone, pse_trace_self(), __ATOMIC_RELAXED);
+        __atomic_store_n(&pse_trace_alone, pse_tool_self(), __ATOMIC_RELAXED);
 }
 
 /* The caller has the mutex.  Who was alone either sees that it is not, or is seen to write. */
@@ -68,7 +75,7 @@ void pse_trace_take_mutex(void)
     if (__atomic_load_n(&pse_trace_alone, __ATOMIC_RELAXED))
         end_alone();
     pse_trace_has_mutex = true;
-    if (pse_trace_recorder && latest_holder != pse_trace_self())
+    if (pse_trace_recorder && latest_holder != pse_tool_self())
         pse_recorder_keep_provisional(pse_trace_recorder);
 }
 
@@ -106,7 +113,7 @@ __attribute__((cold, noinline)) static void turn_to_thread(uint64_t time)
 {
     static uint32_t number;
     const struct trace_thread *thread = other_writer ? other_writer : pse_trace_this_thread();
-    latest_holder = other_writer ? 0 : pse_trace_self();
+    latest_holder = other_writer ? 0 : pse_tool_self();
     if (!thread || thread->number == number)
         return;
     number = thread->number;
@@ -134,7 +141,7 @@ PSE_TRACE_HOT void pse_trace_put(uint64_t time, uint16_t type, uint16_t flags, u
                                  uint64_t c)
 {
     pse_recorder *recorder = pse_trace_recorder;
-    const bool is_of_latest = !pse_trace_threads || latest_holder == pse_trace_self();
+    const bool is_of_latest = !pse_trace_threads || latest_holder == pse_tool_self();
     if (__builtin_expect(!is_of_latest || recorder->next == recorder->limit, 0))
         put_after_others(time, type, flags, a, b, c);
     else

@@ -14,7 +14,9 @@ struct trace_thread;
 #pragma GCC visibility push(hidden)
 
 extern pse_recorder *pse_trace_recorder; /* NULL: not recording */
-extern bool pse_trace_threads;           /* events may be of several threads */
+/* Open the file of a rank; an error as of the recorder. */
+int pse_trace_open_recorder(const char *directory, uint32_t rank);
+extern bool pse_trace_threads; /* events may be of several threads */
 
 /* A lock in line, which nobody holds for long: taken for each call of MPI and of a function, cold.
  *
@@ -22,7 +24,7 @@ extern bool pse_trace_threads;           /* events may be of several threads */
  * which would await all that the program has just stored.  The first other thread ends that: it takes the
  * mutex, says that nobody is alone, lets the system put a barrier on all processors, and waits until the one
  * that was alone does not write.  That one says that it writes before it looks whether it is still alone. */
-extern uintptr_t pse_trace_alone;   /* who has recorded alone: a pse_trace_self; 0: nobody */
+extern uintptr_t pse_trace_alone;   /* who has recorded alone: a pse_tool_self; 0: nobody */
 extern bool pse_trace_alone_writes; /* said by that thread */
 extern uint32_t pse_trace_mutex;    /* 0: free, 1: held, 2: held, and somebody sleeps until it is free */
 extern bool pse_trace_has_mutex;    /* of the holder */
@@ -34,8 +36,7 @@ __attribute__((cold)) void pse_trace_take_mutex(void);
 __attribute__((cold)) void pse_trace_end_writing_alone(void);
 __attribute__((cold)) void pse_trace_give_mutex(void);
 
-extern uintptr_t pse_trace_holder;            /* who has the lock: a pse_trace_self; 0: nobody */
-extern TOOL_THREAD_LOCAL char pse_trace_mark; /* whose address tells threads apart */
+extern uintptr_t pse_trace_holder; /* who has the lock: a pse_tool_self; 0: nobody */
 /* The time of what is recorded until the lock is let go, since pse_trace_begin_records. */
 extern uint64_t pse_trace_now;
 
@@ -60,21 +61,15 @@ void pse_trace_forget_thread(void);
 
 #pragma GCC visibility pop
 
-/* The calling thread. */
-static inline uintptr_t pse_trace_self(void)
-{
-    return (uintptr_t)&pse_trace_mark;
-}
-
 /* Whether this thread has the lock: what a signal's handler calls then is not recorded. */
 static inline bool pse_trace_is_writing(void)
 {
-    return __atomic_load_n(&pse_trace_holder, __ATOMIC_RELAXED) == pse_trace_self();
+    return __atomic_load_n(&pse_trace_holder, __ATOMIC_RELAXED) == pse_tool_self();
 }
 
 static inline bool pse_trace_is_alone_here(void)
 {
-    return __atomic_load_n(&pse_trace_alone, __ATOMIC_RELAXED) == pse_trace_self();
+    return __atomic_load_n(&pse_trace_alone, __ATOMIC_RELAXED) == pse_tool_self();
 }
 
 static inline void pse_trace_lock(void)
@@ -87,7 +82,7 @@ static inline void pse_trace_lock(void)
     } else {
         pse_trace_take_mutex();
     }
-    __atomic_store_n(&pse_trace_holder, pse_trace_self(), __ATOMIC_RELAXED);
+    __atomic_store_n(&pse_trace_holder, pse_tool_self(), __ATOMIC_RELAXED);
 }
 
 static inline void pse_trace_unlock(void)

@@ -1,6 +1,6 @@
 /* A few of everything that the tool `trace` records, with numbers that a test knows: size × size int messages
- * in a ring, a persistent request, a probed message, a cancelled receive, collectives of each shape, a
- * communicator. */
+ * in a ring, a persistent request, a probed message, a cancelled receive, collectives of each shape,
+ * communicators, of which MPI may give one the handle of another that is gone. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ int main(int argc, char **argv)
 {
     int rank, size, flag = 0, *data = calloc(4096, sizeof *data), *counts;
     MPI_Request requests[20], request;
-    MPI_Comm half;
+    MPI_Comm half, copy;
     MPI_Message message;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -27,6 +27,11 @@ int main(int argc, char **argv)
     MPI_Comm_set_name(half, "half of the world");
     MPI_Bcast(data, 4, MPI_INT, 0, half);
     MPI_Comm_free(&half);
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_dup(MPI_COMM_SELF, &copy);
+        MPI_Allreduce(MPI_IN_PLACE, data, 1, MPI_INT, MPI_SUM, copy);
+        MPI_Comm_free(&copy);
+    }
 
     MPI_Send_init(data, 3, MPI_INT, next, 20, MPI_COMM_WORLD, &request);
     for (int i = 0; i < 2; i++) {

@@ -26,12 +26,13 @@ typedef void *evaluation(void *state, void *frame, int throwing);
 static evaluation *(*get_evaluation)(void *interpreter);
 static void (*set_evaluation)(void *interpreter, evaluation *);
 PSE_TRACE_HOT_DATA static evaluation *before;
-static TOOL_THREAD_LOCAL unsigned nested;
+static TOOL_THREAD_LOCAL unsigned nested_elsewhere;
+PSE_TRACE_HOT_DATA static unsigned nested_in_initial;
 
 /* Codes that are not recorded and will not be, some of them: most calls are of libraries, and while a program
  * computes, the regions and their table leave the cache. */
 enum { SKIPPED = 128 };
-static const void *skipped[SKIPPED];
+PSE_TRACE_HOT_TABLE static const void *skipped[SKIPPED];
 
 static inline const void **skipped_place(const void *code)
 {
@@ -46,11 +47,18 @@ static inline void *code_of(const void *frame)
     return *(void *const *)((const char *)frame + CODE_IN_FRAME);
 }
 
+/* How many evaluations of the calling thread are nested. */
+static inline unsigned *nested(void)
+{
+    return __builtin_expect(pse_trace_is_initial(), 1) ? &nested_in_initial : &nested_elsewhere;
+}
+
 static inline void *evaluate_nested(void *state, void *frame, int throwing)
 {
-    nested++;
+    unsigned *const depth = nested(); /* The same afterwards, whichever thread is the initial one then. */
+    ++*depth;
     void *result = before(state, frame, throwing);
-    nested--;
+    --*depth;
     return result;
 }
 
@@ -83,7 +91,7 @@ __attribute__((noinline)) PSE_TRACE_HOT static void *evaluate_region(void *state
 PSE_TRACE_HOT static void *evaluate(void *state, void *frame, int throwing)
 {
     const void *const code = code_of(frame);
-    if (__builtin_expect(nested >= DEEPEST_HOOK, 0))
+    if (__builtin_expect(*nested() >= DEEPEST_HOOK, 0))
         return evaluate_unhooked(state, frame, throwing);
     return *skipped_place(code) == code ? evaluate_nested(state, frame, throwing)
                                         : evaluate_region(state, frame, throwing);

@@ -20,7 +20,7 @@ __attribute__((cold)) void pse_trace_check_python_frames(void);
 /* Whether all that the calling thread is in ran before recording began. */
 static inline bool pse_trace_is_in_initial_frames(void)
 {
-    const struct trace_thread *thread = pse_trace_own_thread;
+    const struct trace_thread *thread = pse_trace_known_thread();
     return thread && thread->initial && thread->depth == thread->initial;
 }
 

@@ -13,7 +13,7 @@ struct pse_trace_python pse_trace_python;
 
 static const struct pse_python_api *python; /* NULL: there is none */
 static char *libraries[2];                  /* where the standard library and pse are */
-static bool main_has_no_file; /* python -c and python -: its code is <string> or <stdin> */
+static bool main_has_no_file;               /* python -c and python -: its code is <string> or <stdin> */
 
 bool pse_trace_find_python(void)
 {

@@ -1,12 +1,14 @@
 /* Unwinding, and the numbers of callers. */
 #include "regions/callers.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
 
 #include "call_site.h"
 #include "event_clock.h"
+#include "hot.h"
 #include "python_api.h"
 #include "regions/budget.h"
 #include "regions/compiled_regions.h"
@@ -17,18 +19,28 @@
 #include "writer.h"
 
 enum { NOTE_NUMBER = 1 << 17 }; /* others of this tool are below */
-enum { DEEPEST = 32, KNOWN_STACKS = 256, MOST_CALLERS = 1 << 16, CALLERS_SLOTS = 2 * MOST_CALLERS };
+enum { DEEPEST = 32, KNOWN_STACKS = 255, MOST_CALLERS = 1 << 16, CALLERS_SLOTS = 2 * MOST_CALLERS };
 
-/* A stack that has been unwound. */
+/* A stack that has been unwound: of most stacks two lines of the cache are looked at. */
 struct known_stack {
     const void *site;  /* where the call returns to; NULL: nothing is known */
     const char *frame; /* of the wrapper */
     const void *named; /* where the innermost named region was entered */
     uint32_t callers;
     unsigned depth;
-    void *const *slots[DEEPEST + 1];
-    const void *addresses[DEEPEST + 1]; /* what the slots hold */
-};
+    struct {
+        void *const *slot;
+        const void *address; /* what the slot holds */
+    } returns[DEEPEST + 1];
+} __attribute__((aligned(64)));
+
+/* Those of a thread, in the order in which they were first seen, and where each is: a table of them would
+ * have each on a page of its own. */
+struct known_stacks {
+    uint8_t numbers[KNOWN_STACKS]; /* from 1; 0: there is none */
+    unsigned count;
+    struct known_stack known[KNOWN_STACKS];
+} __attribute__((aligned(PSE_TRACE_PAGE)));
 
 PSE_TRACE_HOT_DATA bool pse_trace_finds_callers;
 
@@ -133,8 +145,8 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *dat
     if (!slot || found->depth > DEEPEST)
         return _URC_NORMAL_STOP;
     walk->previous = pointer;
-    found->slots[found->depth] = slot;
-    found->addresses[found->depth++] = address;
+    found->returns[found->depth].slot = slot;
+    found->returns[found->depth++].address = address;
     if (walk->functions || !pse_call_site_is_between((char *)address - 1))
         walk->starts[walk->functions++] = (void *)_Unwind_GetRegionStart(context);
     walk->is_whole = walk->functions == most;
@@ -191,7 +203,7 @@ static void unwind(struct known_stack *stack, uint64_t time)
 static bool is_still(const struct known_stack *stack)
 {
     for (unsigned i = 0; i < stack->depth; i++)
-        if (*stack->slots[i] != stack->addresses[i])
+        if (*stack->returns[i].slot != stack->returns[i].address)
             return false;
     return true;
 }
@@ -215,13 +227,30 @@ __attribute__((cold, noinline)) static uint32_t look(struct known_stack *stack, 
     return stack->callers;
 }
 
+static struct known_stacks *new_stacks(void)
+{
+    struct known_stacks *made = aligned_alloc(_Alignof(struct known_stacks), sizeof *made);
+    return made ? memset(made, 0, offsetof(struct known_stacks, known)) : NULL;
+}
+
+/* What is known of calls to a place with a frame, or what was known of others there. */
+static inline struct known_stack *stack_of(struct known_stacks *stacks, const void *site, const char *frame)
+{
+    const uint64_t key = ((uint64_t)(uintptr_t)site ^ (uint64_t)(uintptr_t)frame << 7) * 0x9e3779b97f4a7c15u;
+    uint8_t *number = &stacks->numbers[(key >> 32) % KNOWN_STACKS];
+    if (__builtin_expect(!*number, 0)) {
+        stacks->known[stacks->count].site = NULL;
+        *number = (uint8_t)++stacks->count;
+    }
+    return &stacks->known[*number - 1];
+}
+
 PSE_TRACE_HOT uint32_t pse_trace_callers_of(const void *site, const char *frame, uint64_t time)
 {
     struct trace_thread *thread = pse_trace_this_thread();
-    if (!thread || (!thread->stacks && !(thread->stacks = calloc(KNOWN_STACKS, sizeof *thread->stacks))))
+    if (!thread || (!thread->stacks && !(thread->stacks = new_stacks())))
         return 0;
-    const uint64_t key = ((uint64_t)(uintptr_t)site ^ (uint64_t)(uintptr_t)frame << 7) * 0x9e3779b97f4a7c15u;
-    struct known_stack *stack = &thread->stacks[(key >> 32) % KNOWN_STACKS];
+    struct known_stack *stack = stack_of(thread->stacks, site, frame);
     const void *named = innermost_named(thread);
     if (stack->site == site && stack->frame == frame && stack->named == named && is_still(stack))
         return stack->callers;

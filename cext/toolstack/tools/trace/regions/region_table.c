@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hot.h"
 #include "regions/region_filter.h"
 
-enum { MOST_REGIONS = REGION_SLOTS / 2, FIRST_NUMBER = 4096 };
+enum { REGION_SLOTS = 1 << 16, MOST_REGIONS = REGION_SLOTS / 2, FIRST_NUMBER = 4096 };
 
 uint64_t pse_trace_regions_without_room;
 
-struct trace_region *pse_trace_region_slots[REGION_SLOTS];
+static struct trace_region *slots[REGION_SLOTS];
+PSE_TRACE_HOT_TABLE struct trace_region *pse_trace_recent_regions[RECENT_REGIONS];
 static struct trace_region *regions[MOST_REGIONS];
 static unsigned region_count;
 static struct trace_region unrecorded; /* stands for all that found the table full */
@@ -29,9 +31,37 @@ unsigned pse_trace_region_count(void)
     return __atomic_load_n(&region_count, __ATOMIC_ACQUIRE);
 }
 
-static struct trace_region *new_region(const void *key, const char *name, const char *file, int line)
+/* Where a region with a key is, or belongs; read without a lock. */
+static struct trace_region **slot_of(const void *key)
 {
-    struct trace_region *made = calloc(1, sizeof *made);
+    unsigned slot = (unsigned)((uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) % REGION_SLOTS;
+    const struct trace_region *region;
+    while ((region = __atomic_load_n(&slots[slot], __ATOMIC_ACQUIRE)) != NULL && region->key != key)
+        slot = (slot + 1) % REGION_SLOTS;
+    return &slots[slot];
+}
+
+struct trace_region *pse_trace_look_for_region(const void *key)
+{
+    struct trace_region *region = __atomic_load_n(slot_of(key), __ATOMIC_ACQUIRE);
+    if (region)
+        __atomic_store_n(pse_trace_recent_region(key), region, __ATOMIC_RELEASE);
+    return region;
+}
+
+/* The first ones of the program itself stand together. */
+static struct trace_region *region_memory(bool is_library)
+{
+    enum { FIRST_OWN = 24 };
+    PSE_TRACE_HOT_TABLE static struct trace_region own[FIRST_OWN];
+    static unsigned used;
+    return is_library || used == FIRST_OWN ? calloc(1, sizeof(struct trace_region)) : &own[used++];
+}
+
+static struct trace_region *new_region(const void *key, const char *name, const char *file, int line,
+                                       bool is_library)
+{
+    struct trace_region *made = region_memory(is_library);
     const int length = made && file[0] ? asprintf(&made->place, "%s:%d:1", file, line) : 0;
     if (made && length <= 0)
         made->place = strdup("");
@@ -45,10 +75,11 @@ static struct trace_region *new_region(const void *key, const char *name, const 
 static struct trace_region *add_region(const void *key, const char *name, const char *mangled,
                                        const char *file, int line, bool is_library)
 {
-    struct trace_region **slot = pse_trace_region_slot(key);
+    struct trace_region **slot = slot_of(key);
     if (*slot)
         return *slot; /* Another thread was faster. */
-    struct trace_region *made = region_count < MOST_REGIONS ? new_region(key, name, file, line) : NULL;
+    struct trace_region *made =
+        region_count < MOST_REGIONS ? new_region(key, name, file, line, is_library) : NULL;
     if (!made) {
         pse_trace_regions_without_room++;
         return &unrecorded;

@@ -25,8 +25,10 @@ extern uint64_t pse_trace_regions_without_room;
 
 /* The region with a key; NULL if there is none yet. */
 static inline struct trace_region *pse_trace_find_region(const void *key);
-enum { REGION_SLOTS = 1 << 16 };
-extern struct trace_region *pse_trace_region_slots[REGION_SLOTS];
+__attribute__((cold)) struct trace_region *pse_trace_look_for_region(const void *key);
+enum { RECENT_REGIONS = 64 };
+/* Some that were looked for before: those of the table are far apart. */
+extern struct trace_region *pse_trace_recent_regions[RECENT_REGIONS];
 /* Define it; a full table gives a region that is not recorded.  `is_library`: left out, unless the filter
  * includes it. */
 struct trace_region *pse_trace_define_region(const void *key, const char *name, const char *mangled,
@@ -38,20 +40,17 @@ unsigned pse_trace_region_count(void);
 
 #pragma GCC visibility pop
 
-/* Where a region with a key is, or belongs; read without a lock. */
-static inline struct trace_region **pse_trace_region_slot(const void *key)
+/* Where a region with a key is if it is a recent one. */
+static inline struct trace_region **pse_trace_recent_region(const void *key)
 {
-    unsigned slot = (unsigned)((uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) % REGION_SLOTS;
-    const struct trace_region *region;
-    while ((region = __atomic_load_n(&pse_trace_region_slots[slot], __ATOMIC_ACQUIRE)) != NULL &&
-           region->key != key)
-        slot = (slot + 1) % REGION_SLOTS;
-    return &pse_trace_region_slots[slot];
+    const uint64_t mixed = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
+    return &pse_trace_recent_regions[(mixed >> 32) % RECENT_REGIONS];
 }
 
 static inline struct trace_region *pse_trace_find_region(const void *key)
 {
-    return __atomic_load_n(pse_trace_region_slot(key), __ATOMIC_ACQUIRE);
+    struct trace_region *region = __atomic_load_n(pse_trace_recent_region(key), __ATOMIC_ACQUIRE);
+    return __builtin_expect(region && region->key == key, 1) ? region : pse_trace_look_for_region(key);
 }
 
 #endif

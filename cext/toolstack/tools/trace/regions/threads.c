@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hot.h"
 
@@ -11,7 +12,12 @@ void (*pse_trace_thread_ends)(struct trace_thread *thread);
 
 TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread;
 PSE_TRACE_HOT_DATA struct trace_thread *pse_trace_initial_thread;
+PSE_TRACE_HOT_DATA uintptr_t pse_trace_initial_self;
 PSE_TRACE_HOT_DATA bool pse_trace_is_alone;
+/* The first thread that is heard of, nearly always the only one, and the frames that its stack has at first.
+ */
+PSE_TRACE_HOT_DATA static struct trace_thread first;
+PSE_TRACE_HOT_TABLE static struct trace_frame first_frames[16];
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t ending;
 
@@ -24,11 +30,22 @@ static void thread_ends(void *data)
     thread->is_used = false;
     pthread_mutex_unlock(&list);
     pse_trace_own_thread = NULL;
+    if (pse_trace_is_initial())
+        pse_trace_initial_self = 0;
 }
 
 static void make_key(void)
 {
     pthread_key_create(&ending, thread_ends);
+}
+
+static struct trace_thread *made_thread(void)
+{
+    if (pse_trace_all_threads)
+        return calloc(1, sizeof(struct trace_thread));
+    first.frames = first_frames;
+    first.room = sizeof first_frames / sizeof *first_frames;
+    return &first;
 }
 
 static struct trace_thread *free_thread(void)
@@ -37,7 +54,7 @@ static struct trace_thread *free_thread(void)
     struct trace_thread *thread = pse_trace_all_threads;
     while (thread && thread->is_used)
         thread = thread->next;
-    if (!thread && (thread = calloc(1, sizeof *thread)) != NULL) {
+    if (!thread && (thread = made_thread()) != NULL) {
         thread->number = count++;
         thread->next = pse_trace_all_threads;
         pse_trace_all_threads = thread;
@@ -69,8 +86,18 @@ void pse_trace_first_thread(bool alone)
 {
     pse_trace_is_alone = alone;
     pse_trace_initial_thread = pse_trace_own_thread ? pse_trace_own_thread : new_thread();
-    if (pse_trace_initial_thread)
+    if (pse_trace_initial_thread) {
         pse_trace_initial_thread->number = 0;
+        pse_trace_initial_self = pse_tool_self();
+    }
+}
+
+static struct trace_frame *larger_stack(struct trace_frame *frames, unsigned room, unsigned wanted)
+{
+    if (frames != first_frames)
+        return realloc(frames, wanted * sizeof *frames);
+    struct trace_frame *larger = malloc(wanted * sizeof *larger);
+    return larger ? memcpy(larger, frames, room * sizeof *frames) : NULL;
 }
 
 bool pse_trace_has_room(struct trace_thread *thread)
@@ -80,7 +107,7 @@ bool pse_trace_has_room(struct trace_thread *thread)
     if (thread->depth > thread->room || thread->room == PSE_TRACE_DEEPEST)
         return false;
     const unsigned wanted = thread->room ? 2 * thread->room : 64;
-    struct trace_frame *frames = realloc(thread->frames, wanted * sizeof *frames);
+    struct trace_frame *frames = larger_stack(thread->frames, thread->room, wanted);
     if (!frames)
         return false;
     thread->frames = frames;

@@ -7,7 +7,7 @@
 
 #include "tool.h"
 
-struct known_stack;
+struct known_stacks;
 struct trace_region;
 
 enum { PSE_TRACE_DEEPEST = 4096 }; /* Regions nested deeper are not recorded. */
@@ -26,7 +26,7 @@ struct trace_thread {
     unsigned depth, room; /* depth counts frames that found no room, too */
     unsigned initial;     /* frames of Python at the bottom that ran before recording began */
     struct trace_frame *frames;
-    struct known_stack *stacks; /* callers.c's */
+    struct known_stacks *stacks; /* callers.c's */
     struct trace_thread *next;
 };
 
@@ -35,7 +35,8 @@ struct trace_thread {
 extern struct trace_thread *pse_trace_all_threads;
 extern TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread; /* NULL: not known yet */
 extern struct trace_thread *pse_trace_initial_thread;               /* that initialised MPI */
-extern bool pse_trace_is_alone;                                     /* only the first thread is recorded */
+extern uintptr_t pse_trace_initial_self; /* its pse_tool_self; 0 when it has ended */
+extern bool pse_trace_is_alone;          /* only the first thread is recorded */
 /* Called by a thread that ends. */
 extern void (*pse_trace_thread_ends)(struct trace_thread *thread);
 
@@ -50,9 +51,20 @@ __attribute__((cold)) bool pse_trace_has_room(struct trace_thread *thread);
 
 #pragma GCC visibility pop
 
+static inline bool pse_trace_is_initial(void)
+{
+    return pse_tool_self() == pse_trace_initial_self;
+}
+
+/* The calling thread if it is known. */
+static inline struct trace_thread *pse_trace_known_thread(void)
+{
+    return __builtin_expect(pse_trace_is_initial(), 1) ? pse_trace_initial_thread : pse_trace_own_thread;
+}
+
 static inline struct trace_thread *pse_trace_this_thread(void)
 {
-    struct trace_thread *own = pse_trace_own_thread;
+    struct trace_thread *own = pse_trace_known_thread();
     const bool is_known = own && (own == pse_trace_initial_thread || !pse_trace_is_alone);
     return __builtin_expect(is_known, 1) ? own : pse_trace_look_for_thread();
 }
