@@ -6,7 +6,6 @@ Modules come through the finder that is handed in; none is ever executed.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeGuard
@@ -227,7 +226,7 @@ def _check(
     declarations = declare(context, tree, modules)
     if kept is not None:
         kept.begin(context)
-        context.kept = functools.partial(kept.check, context)
+        context.kept = kept
     body = _bodies(context, declarations, tree)
     if not has_errors(context.diagnostics):
         unused = _unused(context, declarations, body) if body is not None else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from typing import Protocol
 
 from pse.errors import EvaluationError
 from pse.language.check._ir import ModuleReference, Statement, Tag
@@ -88,6 +89,34 @@ class OpenLoop:
     stop: str | None = None
 
 
+def tag_of(entity: TagEntity) -> Tag:
+    """Give the tag of the program that a name means, whose type is known."""
+    assert entity.type is not None, "checked by the caller"
+    return Tag(entity.unique, entity.type, entity.span, entity.display, entity.kind == "counter")
+
+
+class Run(Protocol):
+    """Statements behind each other, and what they make."""
+
+    @property
+    def nodes(self) -> tuple[sx.Statement, ...]:
+        """The statements."""
+
+    @property
+    def made(self) -> list[Statement]:
+        """What they make."""
+
+
+class Kept(Protocol):
+    """What is known of statements that hold no others, by the check of an earlier text."""
+
+    def run(self, items: tuple[sx.Statement, ...], index: int, most_calls: int) -> Run | None:
+        """Do again what the check of several statements of a block did; None if that is not known."""
+
+    def check(self, node: sx.Statement, check: Callable[[], list[Statement]]) -> list[Statement]:
+        """Check a statement, or do again what its check did before."""
+
+
 @dataclass
 class Context:
     """State of one check.
@@ -99,7 +128,7 @@ class Context:
     segments that are being inlined, `called` the places of their calls, `depth` how many
     blocks are open in all of them; `root_thread` is the label, with a space, of the last labelled call
     outside PARALLEL: what suggestions are written with; `references` has one object for all calls of a
-    standard module with the same types; `kept` checks a statement that holds no others, by
+    standard module with the same types; `kept` checks statements that hold no others, by
     what is known of an earlier text; `open_inputs` are the unique names of the scalar inputs of segments that
     nobody calls, so that they can have any value; `rounds` counts the open loops that are unrolled,
     `iterations` what they had so far.
@@ -124,7 +153,7 @@ class Context:
     declared_threads: dict[str, Span] = field(default_factory=dict)
     calls_without_label: bool = False
     references: dict[ModuleReference, ModuleReference] = field(default_factory=dict)
-    kept: Callable[[sx.Statement, Callable[[], list[Statement]]], list[Statement]] | None = None
+    kept: Kept | None = None
     open_inputs: set[str] = field(default_factory=set)
     rounds: int = 0
     iterations: int = 0
@@ -220,8 +249,7 @@ class Context:
         if self.reads is not None:
             self.reads.declared.append(entity)
         if entity.type is not None:
-            counter = entity.kind == "counter"
-            self.tags[entity.unique] = Tag(entity.unique, entity.type, entity.span, entity.display, counter)
+            self.tags[entity.unique] = tag_of(entity)
         return entity
 
     def new_tag(self, name: sx.Identifier, type: Type | None, kind: str) -> TagEntity:

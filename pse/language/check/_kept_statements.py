@@ -4,17 +4,21 @@ The check of a statement that holds no others depends on the statement, on what 
 (`Reads`) and on the file's head; it changes the context.  Where these are as they were, the changes are made
 again without the check.  What is wrong is always checked anew, and so are calls of segments and declarations
 of bundles; the statements of a segment are kept one by one, for each call.
+
+Statements behind each other in a block are kept as a run, too (`_Run`): what they read of others is looked at
+once for all of them, and their changes are made in one go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import cached_property
 from itertools import islice
-from operator import sub
+from operator import is_, sub
 from typing import Any
 
 from pse.language.check._call_resolution import use_thread
-from pse.language.check._context import Context
+from pse.language.check._context import Context, tag_of
 from pse.language.check._ir import ModuleReference, Statement, Tag
 from pse.language.check._scope import (
     AliasEntity,
@@ -36,6 +40,9 @@ from pse.language.syntax._pieces import Move, Pieces
 from pse.language.types._expressions import Expression
 from pse.language.types._types import Distribution, Parameter
 from pse.records import dataclass, replace
+
+_LONGEST = 32
+"""Statements in a run: so many are checked one by one where one of them is edited."""
 
 _ELSEWHERE = frozenset({ModuleReference, Parameter})
 """What has no places in the program."""
@@ -64,6 +71,96 @@ class _Kept:
     calls: int
 
 
+class _Run:
+    """Kept statements behind each other in a block of the program, or of a use of a segment."""
+
+    def __init__(self, all: list[_Kept]) -> None:
+        self.all = all
+        self.nodes = tuple([kept.node for kept in all])
+        self.calls = sum(kept.calls for kept in all)
+
+    def is_at(self, items: tuple[sx.Statement, ...], index: int) -> bool:
+        """Whether these very statements are in a block from one on."""
+        return index + len(self.nodes) <= len(items) and all(map(is_, self.nodes, items[index:]))
+
+    @cached_property
+    def made(self) -> list[Statement]:
+        """What they make."""
+        return [statement for kept in self.all for statement in kept.made]
+
+    @cached_property
+    def joined(self) -> _Joined:
+        """What they read and do together, which is needed only where they are found again."""
+        return _Joined(self.all)
+
+
+class _Joined:
+    """What kept statements read of others, and what they do.
+
+    Its attributes are those of `_Kept` for all of them together; `spans` are the places of tags that they
+    make and use, `labels` those of threads.
+    """
+
+    def __init__(self, all: list[_Kept]) -> None:
+        self.names: dict[str, object] = {}
+        self.values: dict[str, Expression | None] = {}
+        self.uses: dict[str, int] = {}
+        self.used: dict[str, None] = {}
+        self.spans: set[Span] = set()
+        self.declared: list[TagEntity] = []
+        self.located: list[tuple[str, Distribution]] = []
+        self.tags: dict[str, Tag] = {}
+        self.constants: dict[str, Expression] = {}
+        self.labels: dict[str, set[Span]] = {}
+        self.root_thread, self.without_label, self.calls = "", False, sum(kept.calls for kept in all)
+        self._made: dict[str, TagEntity] = {}
+        for kept in all:
+            self._read(kept)
+            self._change(kept)
+            self._call(kept)
+
+    def _read(self, kept: _Kept) -> None:
+        elsewhere = {*self._made, *(name for name, _ in self.located)}
+        for name, meaning in kept.names.items():
+            if name not in elsewhere:
+                self.names.setdefault(name, meaning)
+        for name, value in kept.values.items():
+            if name not in self.constants:
+                self.values.setdefault(name, value)
+        for name, count in kept.uses.items():
+            self.uses.setdefault(name, count)
+        for name in kept.used:
+            if name in self._made:
+                self.spans.add(self._made[name].span)
+            else:
+                self.used[name] = None
+
+    def _change(self, kept: _Kept) -> None:
+        for tag in map(replace, kept.declared):
+            self.declared.append(tag)
+            self._made[tag.display] = tag
+            if tag.type is not None:
+                self.tags[tag.unique] = tag_of(tag)
+        for name, distribution in kept.located:
+            own = self._made.get(name)
+            if own is None:
+                self.located.append((name, distribution))
+            else:
+                own.type = replace(own.type, distribution=distribution)
+                self.tags[own.unique] = tag_of(own)
+        self.tags.update({tag.name: tag for tag in kept.tags})
+        self.constants.update(kept.constants)
+
+    def _call(self, kept: _Kept) -> None:
+        label = kept.node.label if isinstance(kept.node, sx.Call) else None
+        if label is None:
+            self.without_label |= kept.calls > 0
+            return
+        self.labels.setdefault(label.id, set()).add(label.span)
+        if kept.calls:
+            self.root_thread = f"{label.id} "
+
+
 class KeptStatements:
     """The statements of one check, by where they stand, for the check of a later text.
 
@@ -79,32 +176,70 @@ class KeptStatements:
         self._lines: dict[str, list[str]] = {}
         self._names: dict[str, dict[Span, str]] = {}
         self._now = Reads({}, {})
+        self._runs: dict[tuple[int, str], _Run] = {}
+        self._open: list[_Kept] = []
+        self._at: tuple[tuple[sx.Statement, ...], int, str] = ((), 0, "")
+        self._known: dict[tuple[int, str], _Run] = {}
 
     def begin(self, context: Context) -> None:
         """Take over what an earlier text has, if the file's head, which has been read, says the same."""
+        self._context = context
         self._head, self._now = _head(context), Reads(context.tags, context.constants)
         if self._before is not None and self._before._head == self._head:
             self._pieces = Pieces(_moved, self._before._pieces)
+            self._known = self._before._runs
 
     def end(self) -> None:
         """Forget the earlier text."""
-        self._before = None
+        self._close()
+        del self._context
+        self._before, self._known, self._at = None, {}, ((), 0, "")
         self._pieces.end()
 
-    def check(
-        self, context: Context, node: sx.Statement, check: Callable[[], list[Statement]]
-    ) -> list[Statement]:
+    def run(self, items: tuple[sx.Statement, ...], index: int, most_calls: int) -> _Run | None:
+        """Do again what the check of several statements of a block did; None if that is not known."""
+        context, around, place = self._context, self._at[0], self._at[1]
+        if items is not around or index != place or len(self._open) == _LONGEST:
+            self._close()
+        key = id(items[index]), context.frame.prefix
+        self._at = items, index + 1, context.frame.prefix
+        run = self._known.get(key)
+        if run is None or not run.is_at(items, index) or context.calls + run.calls > most_calls:
+            return None
+        same = run.all[0].place == _place(context, items[index])
+        entities = _read_again(context, run.joined, self._now) if same else None
+        if entities is None:
+            return None
+        self._close()
+        self._at = items, index + len(run.nodes), context.frame.prefix
+        self._runs[key] = run
+        for kept in run.all:
+            self._pieces.keep(self._key(context, kept.node), kept.node.span.line, kept)
+        _do_all_again(context, run.joined, entities)
+        return run
+
+    def _close(self) -> None:
+        """End a run of statements."""
+        if len(self._open) > 1:
+            self._runs[id(self._open[0].node), self._at[2]] = _Run(self._open)
+        self._open = []
+
+    def check(self, node: sx.Statement, check: Callable[[], list[Statement]]) -> list[Statement]:
         """Check a statement, or do again what its check did before."""
+        context = self._context
         key, place, line = self._key(context, node), _place(context, node), node.span.line
         kept = self._pieces.find(key, line)
         if kept is not None and kept.place == place and (kept.node is node or kept.node == node):
             entities = _read_again(context, kept, self._now)
             if entities is not None:
                 _do_again(context, kept, entities)
+                self._open.append(kept)
                 return kept.made
         made, known = self._noted(context, node, check)
-        if known is not None:
-            self._pieces.keep(key, line, known)
+        if known is None:
+            self._close()
+        else:
+            self._open.append(self._pieces.keep(key, line, known))
         return made
 
     def _key(self, context: Context, node: sx.Statement) -> Hashable:
@@ -175,7 +310,7 @@ def _moved(kept: _Kept, by: int) -> _Kept:
     )
 
 
-def _read_again(context: Context, kept: _Kept, now: Reads) -> dict[str, Entity | None] | None:
+def _read_again(context: Context, kept: _Kept | _Joined, now: Reads) -> dict[str, Entity | None] | None:
     """Give what the names of a statement stand for; None if its check would not read what it read before."""
     frame, found = context.frame, dict[str, Entity | None]()
     for name, meaning in kept.names.items():
@@ -205,6 +340,31 @@ def _do_again(context: Context, kept: _Kept, entities: Mapping[str, Entity | Non
     context.tags.update({tag.name: tag for tag in kept.tags})
     context.constants.update(kept.constants)
     _call_again(context, kept)
+
+
+def _do_all_again(context: Context, joined: _Joined, entities: Mapping[str, Entity | None]) -> None:
+    """Change the context as the check of several statements did."""
+    frame = context.frame
+    for name in joined.used:
+        entity = entities.get(name) or frame.find(name)
+        assert entity is not None, "it is what was used"
+        context.globals.used.add(entity.span)
+    context.globals.used.update(joined.spans)
+    for name, distribution in joined.located:
+        located = frame.find(name)
+        assert isinstance(located, TagEntity), "it is what was located"
+        context.locate(located, distribution)
+    for tag in joined.declared:
+        frame.unique(tag.display)
+        frame.declare(replace(tag), in_frame=tag.kind == "produced")
+    context.tags.update(joined.tags)
+    context.constants.update(joined.constants)
+    for label, spans in joined.labels.items():
+        context.threads.setdefault(label, set()).update(spans)
+    context.calls += joined.calls
+    context.calls_without_label |= joined.without_label
+    if joined.root_thread and context.partition is None:
+        context.root_thread = joined.root_thread
 
 
 def _call_again(context: Context, kept: _Kept) -> None:

@@ -50,7 +50,9 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
         context.report(error_at("E0008", message, node.span, help=help))
         return ()
     parts: list[list[Statement]] = [[]]
-    for item in node.statements:
+    index, items = 0, node.statements
+    while index < len(items):
+        item = items[index]
         if context.calls > MAX_CALLS:
             if not any(d.code == "E0211" for d in context.diagnostics):
                 message = f"the program has more than {MAX_CALLS:,} calls with its segments inlined"
@@ -62,7 +64,9 @@ def statements(context: Context, node: sx.Block) -> tuple[Statement, ...]:
             if not _is_reached(context, item, parts[-1]):
                 break
             parts.append([])
-        parts[-1] += statement(context, item)
+        run = context.kept.run(items, index, MAX_CALLS) if context.kept is not None else None
+        parts[-1] += run.made if run is not None else statement(context, item)
+        index += len(run.nodes) if run is not None else 1
     return _go_on(context, node, parts)
 
 
@@ -84,7 +88,7 @@ def statement(context: Context, node: sx.Statement) -> list[Statement]:
             simple = node
             if context.kept is None:
                 return _simple(context, simple)
-            return context.kept(simple, lambda: _simple(context, simple))
+            return context.kept.check(simple, lambda: _simple(context, simple))
     node = with_tags(context, node)
     match node:
         case sx.For() if is_chosen_by(node, context.frame.find):
