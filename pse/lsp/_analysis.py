@@ -6,10 +6,9 @@ that it has agreed on with the server (of UTF-16, mostly).
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from lsprotocol import types
 from pygls.workspace import PositionCodec, ServerTextPosition
@@ -18,11 +17,14 @@ from pse.errors import ModuleNotFound
 from pse.language import Diagnostic, Inspection, ModuleFile, ModuleFinder, Span, inspect_program
 from pse.language.check import ModuleReference, Tag
 from pse.language.syntax import Scanned
+from pse.language.types import Type
 from pse.lsp._symbols import Symbol, Symbols
 from pse.modules import Finder, examine_source, resolve_import
 from pse.program import Placement, place_threads
 
 ENDING = ".coven"
+_MANY_OBJECTS = 200_000
+"""More than a program of some thousand lines is made of."""
 
 
 class Lines:
@@ -93,6 +95,13 @@ class Analysis(Lines):
     before : Analysis, optional
         That of an earlier text of the program; what did not change is not read again.
 
+    Attributes
+    ----------
+    inspection : Inspection
+        What the checker knows of it.
+    symbols : Symbols
+        What every name in it means.
+
     Examples
     --------
     >>> from pygls.workspace import PositionCodec
@@ -113,19 +122,15 @@ class Analysis(Lines):
         super().__init__(text, codec)
         self.path = path
         known = before.inspection if before is not None else None
-        with _collector_paused():
-            self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
+        self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
         own = [tag for tag in self.inspection.tags if tag.span.path == path]
         self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(own)}
+        self.symbols = Symbols(self.inspection.tree, self.inspection.records)
+        self._types: dict[int, Type | None] = {}
 
     def remade(self, text: str, finder: ModuleFinder) -> Analysis:
         """Analyse another text of the same program."""
         return Analysis(text, self.path, self._codec, finder, self)
-
-    @functools.cached_property
-    def symbols(self) -> Symbols:
-        """What every name in it means."""
-        return Symbols(self.inspection.tree, self.inspection.records)
 
     @functools.cached_property
     def scanned(self) -> Scanned:
@@ -135,6 +140,13 @@ class Analysis(Lines):
     def tag(self, symbol: Symbol) -> Tag | None:
         """Give the tag of a symbol, which has its type; None if the checker did not get that far."""
         return self._tags.get((symbol.span.line, symbol.span.column)) if symbol.span else None
+
+    def type_of(self, symbol: Symbol) -> Type | None:
+        """Give the type of a symbol; None if it has none, or if it is not known."""
+        if id(symbol) not in self._types:
+            tag = self.tag(symbol)
+            self._types[id(symbol)] = tag.type if tag is not None else None
+        return self._types[id(symbol)]
 
     def module(self, called: str) -> ModuleReference | None:
         """Give the module that a call names."""
@@ -150,16 +162,17 @@ class Analysis(Lines):
         return self.symbols.at(*self.place(position))
 
 
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Make many objects that live on, without a search among them for what can be freed."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def collect_rarely() -> None:
+    """Search for cycles to free only after many edits, in a process that serves an editor.
+
+    An analysis takes the place of the one before, which frees almost as many objects as it makes; by default
+    there are dozens of searches during each.
+
+    See Also
+    --------
+    serve
+    """
+    gc.set_threshold(_MANY_OBJECTS, *gc.get_threshold()[1:])
 
 
 class OpenFiles(Finder):

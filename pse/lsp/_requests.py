@@ -25,7 +25,7 @@ from pse.lsp import (
     _outline as outline,
     _refactorings as refactorings,
 )
-from pse.lsp._analysis import ENDING
+from pse.lsp._analysis import ENDING, collect_rarely
 from pse.lsp._formatting import formatted
 from pse.lsp._navigation import uri_of
 from pse.lsp._server import ProgramServer, path_of
@@ -71,6 +71,7 @@ def serve(host: str | None = None, port: int = 0) -> None:
     make_server
     """
     logging.basicConfig(level=logging.ERROR)
+    collect_rarely()
     server = make_server()
     if host is None:
         server.start_io()

@@ -106,7 +106,6 @@ class ProgramServer(LanguageServer):
     async def _tell_program(self, uri: str) -> None:
         analysis = await self.fresh(uri)
         self._publish(uri, [_shown(analysis, analysis.path, d) for d in analysis.inspection.diagnostics])
-        await asyncio.to_thread(lambda: analysis.symbols)  # The next completion needs them.
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
         version = self.workspace.get_text_document(uri).version

@@ -8,6 +8,7 @@ program or segment around it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Collection, Iterator
 
 from pse.language import Span
@@ -75,12 +76,27 @@ class Symbols:
         self._file: dict[str, Symbol] = {}
         self._threads: dict[str, Symbol] = {}
         self._blocks: list[tuple[dict[str, Symbol], Span]] = []
+        self._meant: dict[int, Symbol] = {}
+        self._mentioned: list[Symbol] = []
+        self._mentions: dict[int, list[Symbol]] = {}
         if tree is not None:
             self._items(tree)
-        self._by_line: dict[int, list[tuple[Span, Symbol]]] = {}
+
+    @functools.cached_property
+    def _by_line(self) -> dict[int, list[tuple[Span, Symbol]]]:
+        found: dict[int, list[tuple[Span, Symbol]]] = {}
         for symbol in self.all:
             for span, _ in symbol.places:
-                self._by_line.setdefault(span.line, []).append((span, symbol))
+                found.setdefault(span.line, []).append((span, symbol))
+        return found
+
+    def of(self, span: Span | None) -> Symbol | None:
+        """Give what a name means by the place that it has in the tree."""
+        return self._meant.get(id(span))
+
+    def mentioned(self, node: sx.Statement) -> list[Symbol]:
+        """Give what the names of a statement that holds no others mean, in the order in which it is read."""
+        return self._mentions.get(id(node), [])
 
     def at(self, line: int, column: int) -> tuple[Span, Symbol] | None:
         """Give the name at a place (counted from 1), also right behind it, and where it begins and ends."""
@@ -105,7 +121,12 @@ class Symbols:
         symbol = Symbol(name.id, kind, name.span, scope, node, [(name.span, kind != "thread")])
         into[name.id] = symbol
         self.all.append(symbol)
+        self._mention(symbol, name.span)
         return symbol
+
+    def _mention(self, symbol: Symbol, span: Span) -> None:
+        self._meant[id(span)] = symbol
+        self._mentioned.append(symbol)
 
     def _scope_of(self, block: dict[str, Symbol]) -> Span:
         return next(span for names, span in self._blocks if names is block)
@@ -117,11 +138,15 @@ class Symbols:
         return self._file.get(name)
 
     def _refer(self, name: str, span: Span | None, *, written: bool = False) -> None:
-        symbol, first = self._find(name), name.partition(".")[0]
-        if symbol is None and first != name and span is not None:  # A member of a bundle of tags.
-            symbol, span = self._find(first), replace(span, end_column=span.column + len(first))
-        if symbol is not None and span is not None:
-            symbol.places.append((span, written))
+        if span is None:
+            return
+        symbol, place = self._find(name), span
+        if symbol is None and "." in name:  # A member of a bundle of tags.
+            first = name.partition(".")[0]
+            symbol, place = self._find(first), replace(span, end_column=span.column + len(first))
+        if symbol is not None:
+            symbol.places.append((place, written))
+            self._mention(symbol, span)
 
     def _foreign(self, name: str, kind: str, span: Span) -> None:
         """Refer to what no text of the program declares: a module of a file or of the library, `procs`."""
@@ -130,6 +155,7 @@ class Symbols:
             symbol = self._file[name] = Symbol(name, kind, None)
             self.all.append(symbol)
         symbol.places.append((span, False))
+        self._mention(symbol, span)
 
     # The file.
 
@@ -209,6 +235,7 @@ class Symbols:
         self._blocks.pop()
 
     def _statement(self, node: sx.Statement) -> None:
+        self._mentioned = self._mentions[id(node)] = []
         match node:
             case sx.Call():
                 self._call(node)

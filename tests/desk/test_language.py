@@ -33,7 +33,20 @@ def test_an_edit_of_the_graph_is_answered_with_edits_of_the_text(desk, language)
     assert answer["version"] == answer["graph"]["version"] == 1
     changed = text[: edit["start"]] + edit["text"] + text[edit["end"] :]
     language.change(uri, 1, changed)
-    assert language.request("coven/graph", {"uri": uri}) == answer["graph"]
+    assert language.request("coven/graph", {"uri": uri}) | {"number": 2} == answer["graph"]
+
+
+def test_a_page_that_has_the_last_graph_is_told_only_what_differs(desk, language):
+    uri, text = opened(desk, language)
+    number = language.request("coven/graph", {"uri": uri, "since": None})["number"]
+    language.change(uri, 1, text.replace("step(u)", "step(w)"))
+    difference = language.request("coven/graph", {"uri": uri, "since": number})
+    assert (difference["since"], difference["version"]) == (number, 1)
+    assert [node["label"] for _, node in difference["nodes"]["put"]] == ["step"]
+    operation = {"op": "program", "name": "other"}
+    asked = {"uri": uri, "version": 1, "operations": [operation], "since": difference["number"]}
+    assert "refused" in language.request("coven/edit", asked)
+    assert "since" not in language.request("coven/graph", {"uri": uri, "since": number})
 
 
 def test_an_edit_of_an_older_text_is_refused(desk, language):

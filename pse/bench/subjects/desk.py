@@ -139,10 +139,10 @@ def _edited(desk: _Desk) -> float:
     uri = desk.path.as_uri()
     with _conversation(desk) as socket:
         _tell(socket, {"method": "coven/graph", "id": 2, "params": {"uri": uri}})
-        _await(socket, lambda message: message.get("id") == 2)
+        number = _await(socket, lambda message: message.get("id") == 2)["result"]["number"]
         begin = time.perf_counter()
         _change(socket, desk, f"{desk.path.read_text()}//")
-        _tell(socket, {"method": "coven/graph", "id": 3, "params": {"uri": uri}})
+        _tell(socket, {"method": "coven/graph", "id": 3, "params": {"uri": uri, "since": number}})
         _await(socket, lambda message: message.get("id") == 3)
         return 1000 * (time.perf_counter() - begin)
 
@@ -191,9 +191,10 @@ def _tell(socket: Any, message: dict[str, Any]) -> None:
     socket.send(json.dumps({"jsonrpc": "2.0", **message}))
 
 
-def _await(socket: Any, is_it: Callable[[dict[str, Any]], bool]) -> None:
-    while not is_it(json.loads(socket.recv(_SECONDS))):
+def _await(socket: Any, is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    while not is_it(message := json.loads(socket.recv(_SECONDS))):
         pass
+    return dict(message)
 
 
 def _idle(pid: int, seconds: float) -> float:

@@ -1,4 +1,5 @@
 from ._connections import check_connection as check_connection, possible_targets as possible_targets
+from ._difference import Drawing as Drawing
 from ._graph import (
     Json as Json,
     Offsets as Offsets,

@@ -30,7 +30,11 @@ _KINDS: dict[type, str] = {
 
 @dataclass(eq=False)
 class Element:
-    """A node or a frame; `id` is kept over edits, `block` is what is in a frame."""
+    """A node or a frame.
+
+    `id` is kept over edits; `block` is what is in a frame; `call` is the call that a node is, `called` what
+    that calls; `parallel` says whether it is inside PARALLEL.
+    """
 
     kind: str
     node: Node
@@ -41,16 +45,9 @@ class Element:
     block: sx.Block | None = None
     inner: list[Element] = field(default_factory=list)
     id: str = ""
-
-    @property
-    def call(self) -> sx.Call | sx.CallExpression | None:
-        """The call that it is; None for other statements and for frames."""
-        match self.node:
-            case sx.Call():
-                return self.node
-            case sx.Let(_, sx.CallExpression() as call, _):
-                return call
-        return None
+    call: sx.Call | sx.CallExpression | None = None
+    called: str = ""
+    parallel: bool = False
 
     def around(self) -> Iterator[Element]:
         """Give the frames around it, the innermost first."""
@@ -75,6 +72,7 @@ def elements(tree: sx.Program | None, text: Text) -> list[Element]:
 def _frame(node: Node, block: sx.Block, outer: Element | None, text: Text) -> Element:
     start, end = text.range(node.span)
     frame = Element(_KINDS[type(node)], node, start, end, _head(node, block, text), outer, block)
+    frame.parallel = outer is not None and _makes_parallel(outer)
     for statement in block.statements:
         frame.inner += _statement(statement, frame, text)
     return frame
@@ -98,13 +96,22 @@ def _statement(node: sx.Statement, outer: Element, text: Text) -> list[Element]:
                 frames.append(_frame(node.otherwise, node.otherwise, outer, text))
             return frames
     start, end = text.range(node.span)
-    return [Element(_KINDS[type(node)], node, start, end, _label(node), outer)]
+    call = _call(node)
+    called = call.callee.text if call is not None else ""
+    label = called if isinstance(node, sx.Call) else "break" if isinstance(node, sx.Break) else node.name.id
+    made = Element(_KINDS[type(node)], node, start, end, label, outer, call=call, called=called)
+    made.parallel = _makes_parallel(outer)
+    return [made]
 
 
-def _label(node: sx.Call | sx.Let | sx.Var | sx.Assignment | sx.Break) -> str:
-    if isinstance(node, sx.Break):
-        return "break"
-    return node.callee.text if isinstance(node, sx.Call) else node.name.id
+def _makes_parallel(frame: Element) -> bool:
+    return frame.parallel or frame.kind == "parallel"
+
+
+def _call(node: sx.Statement) -> sx.Call | sx.CallExpression | None:
+    if isinstance(node, sx.Call):
+        return node
+    return node.value if isinstance(node, sx.Let) and isinstance(node.value, sx.CallExpression) else None
 
 
 def heads(node: Node) -> dict[str, Span | None]:

@@ -7,7 +7,7 @@ around (`_made`), so that every statement is looked at once for its uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pse.desk.model._elements import Element, heads
 from pse.desk.model._ports import Port, Ports
@@ -26,6 +26,42 @@ class Definition(NamedTuple):
     loop: Loop = None
 
 
+class Effects(NamedTuple):
+    """The names that a statement reads, and those that it gives a value, each with its port.
+
+    With the latter stands whether they are arrays of tags, of which only one gets the value.
+    """
+
+    reads: list[tuple[Name, str]]
+    writes: list[tuple[sx.Identifier | Name, str, bool]]
+
+
+def effects(element: Element, ports: Ports) -> Effects:
+    """Give what a statement does to tags."""
+    node, (inputs, outputs) = element.node, ports
+    if element.call is None:
+        value = getattr(node, "value", None)
+        reads = [(name, name.id) for name in names(value)]
+        makes = isinstance(node, sx.Let | sx.Var | sx.Assignment) and value is not None
+        one = isinstance(node, sx.Assignment) and node.index is not None
+        return Effects(reads, [(node.name, node.name.id, one)] if makes else [])  # type: ignore[union-attr]
+    given = [(port, port.argument.value) for port in inputs if port.argument is not None]
+    writes: list[Any] = [(value, port.name, False) for port, value in given if port.direction == "inout"]
+    for port in outputs:
+        writes += _written(port)
+    return Effects([(name, port.name) for port, value in given for name in names(value)], writes)
+
+
+def _written(port: Port) -> list[tuple[sx.Identifier, str, bool]]:
+    output = port.output
+    if output is None:
+        return []
+    made = [(output.name, port.name, output.index is not None)]
+    if output.reduction is not None:
+        made.append((output.reduction.target, port.name, output.reduction.index is not None))
+    return made
+
+
 class Flow(NamedTuple):
     """An edge: a definition, and the port that reads it."""
 
@@ -39,6 +75,7 @@ Definitions = dict[int, frozenset[Definition]]
 """The definitions of each symbol (by its identity) that may be the last ones."""
 
 _LOOPS = ("for", "while")
+_NONE: frozenset[Definition] = frozenset()
 
 
 class Reaching:
@@ -48,12 +85,12 @@ class Reaching:
     ----------
     symbols : Symbols
         What its names mean.
-    ports_of : callable
-        Gives the inputs and outputs of an element.
+    effects_of : callable
+        Gives what a statement reads and writes.
     """
 
-    def __init__(self, symbols: Symbols, ports_of: Callable[[Element], Ports]) -> None:
-        self._symbols, self._ports_of = symbols, ports_of
+    def __init__(self, symbols: Symbols, effects_of: Callable[[Element], Effects]) -> None:
+        self._symbols, self._effects_of = symbols, effects_of
         self._loops: dict[Element, Definitions] = {}
         self._flows: dict[tuple[object, ...], Flow] = {}
         self._left: list[Definitions] = []
@@ -119,47 +156,30 @@ class Reaching:
                     use(known, name, element, field)
 
     def _statement(self, element: Element, known: Definitions, use: Callable[..., None]) -> None:
-        inputs, outputs = self._ports_of(element)
-        node = element.node
-        if element.call is None:
-            for name in names(getattr(node, "value", None)):
-                use(known, name, element, name.id)
-        for port in inputs:
-            for name in names(port.argument.value if port.argument else None):
-                use(known, name, element, port.name)
-        for port in inputs:
-            if port.direction == "inout" and port.argument is not None:
-                self._define(known, port.argument.value, Definition(element, port.name))
-        for port in outputs:
-            self._define_output(known, element, port)
-        if isinstance(node, sx.Let | sx.Var | sx.Assignment) and element.call is None and node.value:
-            others = isinstance(node, sx.Assignment) and node.index is not None
-            self._define(known, node.name, Definition(element, node.name.id), others=others)
+        reads, writes = self._effects_of(element)
+        for name, port in reads:
+            use(known, name, element, port)
+        for written, port, others in writes:
+            self._define(known, written, Definition(element, port), others)
 
-    def _define_output(self, known: Definitions, element: Element, port: Port) -> None:
-        if port.output is not None:
-            written = (port.output, port.output.reduction)
-            for node in (node for node in written if node is not None):
-                name = node.name if isinstance(node, sx.OutputNode) else node.target
-                self._define(known, name, Definition(element, port.name), others=node.index is not None)
-
-    def _symbol(self, name: object) -> Symbol | None:
-        span = getattr(name, "span", None)
-        found = self._symbols.at(span.line, span.column) if span is not None else None
-        return found[1] if found is not None else None
-
-    def _define(
-        self, known: Definitions, name: object, definition: Definition, *, others: bool = False
-    ) -> None:
+    def _define(self, known: Definitions, name: object, definition: Definition, others: bool = False) -> None:
         """Note who makes a tag; of an array of tags the others are as they were."""
-        if isinstance(name, sx.Identifier | Name) and (symbol := self._symbol(name)) is not None:
-            before = known.get(id(symbol), frozenset()) if others else frozenset()
+        if isinstance(name, sx.Identifier | Name) and (symbol := self._symbols.of(name.span)) is not None:
+            before = known.get(id(symbol), _NONE) if others else _NONE
             known[id(symbol)] = before | {definition}
 
-    def _use(self, known: Mapping[int, frozenset[Definition]], name: object, to: Element, port: str) -> None:
-        symbol = self._symbol(name)
-        for source in known.get(id(symbol), ()) if symbol is not None else ():
-            flow = Flow(source, to, port, symbol)  # type: ignore[arg-type]
+    def _use(
+        self,
+        known: Mapping[int, frozenset[Definition]],
+        name: sx.Identifier | Name,
+        to: Element,
+        port: str,
+    ) -> None:
+        symbol = self._symbols.of(name.span)
+        if symbol is None:
+            return
+        for source in known.get(id(symbol), ()):
+            flow = Flow(source, to, port, symbol)
             self._flows[id(source.element), source.port, id(source.loop), id(to), port, id(symbol)] = flow
 
 

@@ -6,7 +6,7 @@ Offsets are those of JavaScript, which counts characters beyond the basic plane 
 from __future__ import annotations
 
 import functools
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from pse.language.types import (
     render_expression,
     render_shape,
 )
-from pse.lsp import Symbol
 from pse.modules import module_comment
 
 Json = dict[str, Any]
@@ -86,33 +85,49 @@ def graph_json(model: ProgramModel, version: int | None, root: str) -> Json:
     --------
     perform
     """
-    return _Writer(model, root).graph(version)
+    return GraphWriter(model, root).graph(version)
 
 
-class _Writer:
+class GraphWriter:
+    """Writes the parts of a program's graph.
+
+    Parameters
+    ----------
+    model : ProgramModel
+        The program.
+    root : str
+        The directory to which paths are relative.
+    """
+
     def __init__(self, model: ProgramModel, root: str) -> None:
         self.model, self.text, self.root = model, model.text, root
         self.offsets = Offsets(model.text)
+        self.frames = [element for element in model.elements if element.block is not None]
+        self.nodes = [element for element in model.elements if element.block is None]
         self.diagnostics = model.analysis.inspection.diagnostics
-        self._at = _holders(model, self.diagnostics)
-        self._holders = {number: e for e, found in self._at.items() for number in found}
-        self._order = {element: number for number, element in enumerate(model.elements)}
 
     def graph(self, version: int | None) -> Json:
+        """Give the whole graph."""
+        return {
+            "frames": [self.frame(element) for element in self.frames],
+            "nodes": [self.node(element) for element in self.nodes],
+            "edges": [self.edge(flow) for flow in self.model.flows],
+            "diagnostics": [self.diagnostic(diagnostic) for diagnostic in self.diagnostics],
+            **self.rest(version),
+        }
+
+    def rest(self, version: int | None) -> Json:
+        """Give what is told of the program as a whole."""
         model = self.model
         program = next((f for f in model.frames if f.kind == "program"), None)
-        nodes = [self.node(e) for e in model.elements if e.block is None]
+        threads = {thread for node in self.nodes if (thread := model.thread(node))}
         return {
             "version": version,
             "name": self.text.of(program.node.name.span) if program else None,  # type: ignore[union-attr]
             "correct": model.analysis.inspection.program is not None,
             "parsed": model.parsed,
-            "frames": [self.frame(e) for e in model.elements if e.block is not None],
-            "nodes": nodes,
-            "edges": [self.edge(flow, number) for number, flow in enumerate(model.flows, 1)],
+            "threads": sorted(threads),
             **self.items(),
-            "threads": sorted({node["thread"] for node in nodes if node["thread"]}),
-            "diagnostics": [self.diagnostic(n, d) for n, d in enumerate(self.diagnostics)],
         }
 
     def span(self, span: Span | None) -> Json | None:
@@ -121,11 +136,12 @@ class _Writer:
     def _place(self, element: Element) -> Json:
         line, column = self.text.place(element.start)
         where = self.offsets.range(element.start, element.end)
-        return {"span": where, "line": line, "column": column, "order": self._order[element]}
+        return {"span": where, "line": line, "column": column}
 
     # Frames and nodes.
 
     def frame(self, element: Element) -> Json:
+        """Give a frame."""
         written = heads(element.node).items()
         fields = {name: self._field(self.text.range(span) if span else None) for name, span in written}
         node = element.node
@@ -145,7 +161,6 @@ class _Writer:
             "fields": fields,
             "inputs": inputs,
             "outputs": outputs,
-            "diagnostics": self._at.get(element, []),
         }
 
     def field(self, field: sx.Field, direction: str) -> Json:
@@ -165,8 +180,9 @@ class _Writer:
         }
 
     def node(self, element: Element) -> Json:
+        """Give a node."""
         call, node = element.call, element.node
-        reference = self.model.drawn.module(call.callee.text) if call else None
+        reference = self.model.drawn.module(element.called) if call else None
         segment = self.model.is_segment(element)
         inputs, outputs = self.model.ports(element)
         if isinstance(node, sx.Break):
@@ -180,7 +196,7 @@ class _Writer:
             "id": element.id,
             "kind": "segment" if segment else element.kind,
             "label": element.label,
-            "module": call.callee.text if call else None,
+            "module": element.called if call else None,
             "language": reference.language if reference else None,
             "source": self.source(reference) if reference and reference.source else None,
             "doc": module_comment(reference) if reference else "",
@@ -193,7 +209,6 @@ class _Writer:
             **({"fields": self.value_fields(node)} if element.kind in ("let", "var", "assign") else {}),
             "inputs": shown,
             "outputs": made,
-            "diagnostics": self._at.get(element, []),
         }
 
     def source(self, reference: Any) -> Json:
@@ -314,29 +329,24 @@ class _Writer:
 
     # Edges.
 
-    def edge(self, flow: Flow, number: int) -> Json:
+    def edge(self, flow: Flow) -> Json:
+        """Give an edge."""
         source, target = flow.source.element, flow.target
-        kind = self._symbol_type(flow.symbol)
-        tag = self._tag(kind)
+        tag = self._tag(self.model.drawn.type_of(flow.symbol))
         return {
-            "id": f"e{number}",
             "from": {"id": source.id, "port": flow.source.port},
             "to": {"id": target.id, "port": flow.port},
             "tag": flow.symbol.name,
             "type": tag["tagType"],
             "distribution": tag["tagDistribution"],
-            "crosses": self._crosses(source, target),
+            "crosses": self.crosses(source, target),
             "loop": flow.source.loop.id if flow.source.loop else None,
         }
 
-    def _symbol_type(self, symbol: Symbol) -> Type | None:
-        tag = self.model.drawn.tag(symbol)
-        return tag.type if tag else None
-
-    def _crosses(self, source: Element, target: Element) -> bool:
+    def crosses(self, source: Element, target: Element) -> bool:
+        """Whether a tag goes to another thread, or into PARALLEL or out of it."""
         threads = self.model.thread(source), self.model.thread(target)
-        regions = self.model.is_parallel(source), self.model.is_parallel(target)
-        return None not in threads and (threads[0] != threads[1] or regions[0] != regions[1])
+        return None not in threads and (threads[0] != threads[1] or source.parallel != target.parallel)
 
     # Items.
 
@@ -405,12 +415,19 @@ class _Writer:
 
     # Diagnostics.
 
-    def diagnostic(self, number: int, diagnostic: Diagnostic) -> Json:
-        holder = self._holders.get(number)
+    def diagnostic(self, diagnostic: Diagnostic) -> Json:
+        """Give a diagnostic."""
         return diagnostic_json(diagnostic, self.root) | {
             "span": self.span(diagnostic.span) if diagnostic.span.path == self.model.analysis.path else None,
-            "node": holder.id if holder else None,
+            "node": self.holder(diagnostic),
         }
+
+    def holder(self, diagnostic: Diagnostic) -> str | None:
+        """Give the id of the innermost node or frame that a diagnostic is about."""
+        if diagnostic.span.path != self.model.analysis.path:
+            return None
+        found = self.model.innermost(self.text.range(diagnostic.span)[0])
+        return found.id if found is not None else None
 
 
 def diagnostic_json(diagnostic: Diagnostic, root: str) -> Json:
@@ -450,27 +467,6 @@ def diagnostic_json(diagnostic: Diagnostic, root: str) -> Json:
         **place(diagnostic.span),
         "related": [{"message": text, **place(span)} for span, text in diagnostic.notes],
     }
-
-
-def _holders(model: ProgramModel, diagnostics: tuple[Diagnostic, ...]) -> dict[Element, list[int]]:
-    """Find for each diagnostic the innermost node or frame that it is about."""
-    found: dict[Element, list[int]] = {}
-    for number, diagnostic in enumerate(diagnostics):
-        if diagnostic.span.path == model.analysis.path:
-            start, _ = model.text.range(diagnostic.span)
-            holder = innermost(model, start)
-            if holder is not None:
-                found.setdefault(holder, []).append(number)
-    return found
-
-
-def innermost(model: ProgramModel, offset: int) -> Element | None:
-    """Give the innermost node or frame around an offset."""
-    number = bisect_right(model.elements, offset, key=lambda element: element.start) - 1
-    found = model.elements[number] if number >= 0 else None
-    while found is not None and found.end < offset:
-        found = found.frame
-    return found
 
 
 @functools.lru_cache(maxsize=_MOST_TYPES)

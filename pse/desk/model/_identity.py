@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from pse.desk.model._elements import Element
+from pse.desk.model._text import change_between
 
 _MOST = 1000
 """Elements beside the change that are compared in order; of more, only those that are alike are found."""
@@ -48,25 +49,16 @@ class Names:
 
     def _at_same_place(self, text: str, elements: Sequence[Element]) -> dict[Element, str]:
         """Find the elements that begin before or behind what changed."""
-        old = self._text
-        before = _common(old, text)
-        least = min(len(old), len(text)) - before
-        after = _common(old[len(old) - least :][::-1], text[len(text) - least :][::-1])
+        before, behind, end = change_between(self._text, text)
         there = {(element.start, element.kind): element for element in elements}
         kept = {}
         for element in self._known:
-            start = element.start if element.start < before else element.start + len(text) - len(old)
-            if element.start >= before and element.start < len(old) - after:
+            start = element.start if element.start < before else element.start + end - behind
+            if before <= element.start < behind:
                 continue
             if (found := there.get((start, element.kind))) is not None and found.label == element.label:
                 kept[found] = element.id
         return kept
-
-
-def _common(one: str, other: str) -> int:
-    """Count the characters with which both begin."""
-    least = min(len(one), len(other))
-    return next((i for i in range(least) if one[i] != other[i]), least)
 
 
 def _alike(old: Sequence[Element], new: Sequence[Element]) -> dict[Element, str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from pse.desk.model._elements import Element
 from pse.language.syntax import ast as sx
-from pse.language.types import Direction, Element as ElementType, Expression, Parameter, Type
+from pse.language.types import Direction, Element as ElementType, Expression, Name, Parameter, Type
 from pse.lsp import Analysis
 
 
@@ -30,12 +31,11 @@ class Port(NamedTuple):
 Ports = tuple[list[Port], list[Port]]
 
 
-def call_ports(element: Element, analysis: Analysis, segment: sx.Segment | None) -> Ports:
-    """Give the inputs and outputs of a call, perhaps of a segment; none of what is not one."""
+def call_ports(element: Element, interface: Ports) -> Ports:
+    """Give the inputs and outputs of a call of something that has an interface."""
     call = element.call
-    if call is None:
-        return [], []
-    inputs, outputs = interface(call.callee.text, analysis, segment)
+    assert call is not None, "it is a call"
+    inputs, outputs = interface
     if isinstance(element.node, sx.Let):
         written = [sx.OutputNode(element.node.name, None, None, element.node.name.span)]
     else:
@@ -60,11 +60,10 @@ def _fields(fields: Sequence[sx.Field], direction: str, analysis: Analysis) -> l
     return [Port(f.name.id, direction, kind) for f, kind in zip(fields, types, strict=True)]
 
 
-def tag_type(name: sx.Identifier, analysis: Analysis) -> Type | None:
+def tag_type(name: sx.Identifier | Name, analysis: Analysis) -> Type | None:
     """Give the type of the tag that is named at a place; None if it is unknown."""
-    found = analysis.symbols.at(name.span.line, name.span.column)
-    tag = analysis.tag(found[1]) if found is not None else None
-    return tag.type if tag is not None else None
+    found = analysis.symbols.of(name.span)
+    return analysis.type_of(found) if found is not None else None
 
 
 def parameter_port(parameter: Parameter) -> Port:
@@ -81,9 +80,9 @@ def _inputs(ports: Sequence[Port], arguments: Sequence[sx.CallArgument]) -> Iter
     waiting = [a for a in arguments if a.name is None]
     for port in ports:
         if port.name in named:
-            yield port._replace(argument=named.pop(port.name))
+            yield Port(*port[:4], named.pop(port.name))
         elif waiting and port.direction != "comm":
-            yield port._replace(argument=waiting.pop(0))
+            yield Port(*port[:4], waiting.pop(0))
         else:
             yield port
     last = ports[-1].name if ports else "argument"
@@ -92,7 +91,7 @@ def _inputs(ports: Sequence[Port], arguments: Sequence[sx.CallArgument]) -> Iter
 
 
 def _outputs(ports: Sequence[Port], written: Sequence[sx.OutputNode]) -> Iterator[Port]:
-    for number, port in enumerate(ports):
-        yield port._replace(output=written[number] if number < len(written) else None)
+    for port, output in zip_longest(ports, written[: len(ports)]):
+        yield Port(*port[:4], output=output)
     for number, output in enumerate(written[len(ports) :], len(ports) + 1):
         yield Port(f"result {number}", "out", output=output)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
+from typing import NamedTuple
 
-from pse.desk.model._elements import Element, elements
-from pse.desk.model._flow import Flow, Reaching
+from pse.desk.model._elements import Element, Node, elements
+from pse.desk.model._flow import Effects, Flow, Reaching, effects
 from pse.desk.model._identity import Names
 from pse.desk.model._ports import Ports, call_ports, interface
 from pse.desk.model._text import Text
@@ -16,6 +18,15 @@ from pse.lsp import Analysis, OpenFiles
 from pse.program import number_statements
 
 _PROGRAM = ".coven"
+
+
+class _Call(NamedTuple):
+    """A call, the interface of what it calls, and what follows from these."""
+
+    node: Node
+    interface: Ports
+    ports: Ports
+    effects: Effects
 
 
 class ProgramModel:
@@ -29,6 +40,8 @@ class ProgramModel:
         Gives ids to nodes and frames, and has given them to those of the text before.
     finder : OpenFiles
         Finds files of modules.
+    before : ProgramModel, optional
+        That of the text before; what is known of statements that are the same is not found out again.
 
     Attributes
     ----------
@@ -48,7 +61,9 @@ class ProgramModel:
     perform
     """
 
-    def __init__(self, analysis: Analysis, names: Names, finder: OpenFiles) -> None:
+    def __init__(
+        self, analysis: Analysis, names: Names, finder: OpenFiles, before: ProgramModel | None = None
+    ) -> None:
         self.analysis, self.finder = analysis, finder
         self.text = Text(analysis.text)
         self.drawn = _readable(analysis, finder)
@@ -57,22 +72,39 @@ class ProgramModel:
         self.elements = [e for frame in self.frames for e in (frame, *frame.within())]
         names.give(self.text, self.elements)
         self._by_id = {element.id: element for element in self.elements}
-        self._ports: dict[Element, Ports] = {}
+        self._calls: dict[int, _Call] = {}
+        self._known = before._calls if before is not None else {}
+        self._interfaces: dict[str, Ports] = {}
+        self._before = before._interfaces if before is not None else {}
         self._threads: dict[Element, str | None] = {}
         self._segments: dict[str, sx.Segment | None] = {}
-        self.flows: list[Flow] = Reaching(self.drawn.symbols, self.ports).flows(self.frames)
+        self.flows: list[Flow] = Reaching(self.drawn.symbols, self._effects).flows(self.frames)
+        self._known, self._before = {}, {}
 
     def ports(self, element: Element) -> Ports:
-        """Give the inputs and outputs of a call."""
-        if element not in self._ports:
-            call = element.call
-            segment = self.segment(call.callee.text) if call is not None else None
-            self._ports[element] = call_ports(element, self.drawn, segment)
-        return self._ports[element]
+        """Give the inputs and outputs of a call; none of what is not one."""
+        return self._call(element).ports if element.call is not None else ([], [])
+
+    def _effects(self, element: Element) -> Effects:
+        return self._call(element).effects if element.call is not None else effects(element, ([], []))
+
+    def _call(self, element: Element) -> _Call:
+        """Give what is known of a call, which follows from its node and from what it calls."""
+        key, interface = id(element.node), self.interface(element.called)
+        found = self._calls.get(key) or self._known.get(key)
+        if found is None or found.node is not element.node or found.interface is not interface:
+            ports = call_ports(element, interface)
+            found = _Call(element.node, interface, ports, effects(element, ports))
+        self._calls[key] = found
+        return found
 
     def interface(self, called: str) -> Ports:
         """Give what a module or segment takes and gives, by the name that calls write."""
-        return interface(called, self.drawn, self.segment(called))
+        if called not in self._interfaces:
+            found = interface(called, self.drawn, self.segment(called))
+            known = self._before.get(called)
+            self._interfaces[called] = known if known is not None and known == found else found
+        return self._interfaces[called]
 
     def segment(self, called: str) -> sx.Segment | None:
         """Give the segment that calls name so, of this file or of one that it imports."""
@@ -129,6 +161,18 @@ class ProgramModel:
             raise UsageError(f"{id} is a statement, not a block", help="name the block that it is in")
         return found
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [element.start for element in self.elements]
+
+    def innermost(self, offset: int) -> Element | None:
+        """Give the innermost node or frame around an offset."""
+        number = bisect_right(self._starts, offset) - 1
+        found = self.elements[number] if number >= 0 else None
+        while found is not None and found.end < offset:
+            found = found.frame
+        return found
+
     def items(self, *kinds: type) -> list[sx.Item]:
         """Give the items of some kinds, in the order of the text."""
         return [item for item in (self.tree.items if self.tree else ()) if isinstance(item, kinds)]
@@ -146,9 +190,10 @@ class ProgramModel:
 
     @cached_property
     def _sites(self) -> dict[tuple[int, int], CallSite]:
-        """The call sites of a program without errors, by where they begin."""
+        """The call sites that may be moved to another thread, by where they begin."""
         program = self.analysis.inspection.program
-        sites = number_statements(program).sites if program is not None else ()
+        known = program is not None and any(t.type.distribution.distributed for t in program.tags.values())
+        sites = number_statements(program).sites if program is not None and known else ()
         return {(site.span.line, site.span.column): site for site in reversed(sites)}
 
     def thread(self, element: Element) -> str | None:
@@ -160,7 +205,7 @@ class ProgramModel:
     def _thread(self, element: Element) -> str | None:
         if element.call is None or self.is_segment(element) or self.is_swap(element):
             return None
-        site = self._sites.get(self.text.place(element.start))
+        site = self._sites.get(self.text.place(element.start)) if self._sites else None
         if site is not None and site.moved and self.analysis.placement is not None:
             return self.analysis.placement.thread_of(site).label
         label = element.node.label if isinstance(element.node, sx.Call) else None
@@ -168,17 +213,12 @@ class ProgramModel:
 
     def is_segment(self, element: Element) -> bool:
         """Whether a node is a call of a segment."""
-        call = element.call
-        return call is not None and self.segment(call.callee.text) is not None
+        return element.call is not None and self.segment(element.called) is not None
 
     def is_swap(self, element: Element) -> bool:
         """Whether a call exchanges what two names stand for, which no thread does."""
-        reference = self.drawn.module(element.call.callee.text) if element.call is not None else None
+        reference = self.drawn.module(element.called) if element.call is not None else None
         return reference is not None and (reference.language, reference.name) == ("std", "swap")
-
-    def is_parallel(self, element: Element) -> bool:
-        """Whether an element is inside PARALLEL."""
-        return any(frame.kind == "parallel" for frame in element.around())
 
 
 _MOST_LINES = 8

@@ -90,6 +90,23 @@ class Text(str):
         return found.end() + len(symbol) if self.startswith(symbol, found.end()) else None
 
 
+def change_between(old: str, new: str) -> tuple[int, int, int]:
+    """Give where two texts begin to differ, and where they are alike again in the old and in the new one."""
+    start = _common(old, new)
+    least = min(len(old), len(new)) - start
+    after = _common(old[len(old) - least :][::-1], new[len(new) - least :][::-1])
+    return start, len(old) - after, len(new) - after
+
+
+def _common(one: str, other: str) -> int:
+    """Count the characters with which both begin."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """Make edits."""
     pieces, done = [], 0

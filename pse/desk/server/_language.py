@@ -15,13 +15,13 @@ from typing import Any
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pse.desk.model import (
+    Drawing,
     Edit,
     Json,
     Names,
     Offsets,
     ProgramModel,
     check_connection,
-    graph_json,
     palette,
     perform,
     possible_targets,
@@ -173,6 +173,7 @@ class Documents:
     def __init__(self, server: ProgramServer, directory: Directory) -> None:
         self._server, self._root = server, str(directory.path)
         self._known: dict[str, tuple[Names, ProgramModel]] = {}
+        self._drawings: dict[str, Drawing] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self._answers: dict[str, Callable[[str, Json, ProgramModel], Any]] = {
             "graph": self._graph,
@@ -206,12 +207,19 @@ class Documents:
         """Give the graph of the present text; ids go on from the text before."""
         names, model = self._known.get(uri, (Names(), None))
         if model is None or model.analysis is not analysis:
-            model = ProgramModel(analysis, names, self._server.finder)
+            model = ProgramModel(analysis, names, self._server.finder, model)
             self._known[uri] = names, model
         return model
 
     def _graph(self, uri: str, params: Json, model: ProgramModel) -> Json:
-        return graph_json(model, params["now"], self._root)
+        return self._drawn(uri, params, model, params["now"])
+
+    def _drawn(self, uri: str, params: Json, model: ProgramModel, version: int | None) -> Json:
+        """Give the graph, or only what differs from the last one, if the page says that it has that."""
+        before = self._drawings.get(uri)
+        drawing = self._drawings[uri] = Drawing(model, version, self._root, before)
+        known = before is not None and params.get("since") == before.number
+        return drawing.since(before) if before is not None and known else drawing.whole()
 
     def _edit(self, uri: str, params: Json, model: ProgramModel) -> Json:
         now, operations = params["now"], params.get("operations")
@@ -230,12 +238,13 @@ class Documents:
             return _refused(error)
         self._known[uri] = names, done.model
         version = now + 1 if isinstance(now, int) else now
-        graph = graph_json(done.model, version, self._root)
+        graph = self._drawn(uri, params, done.model, version)
         edits = [_shown(edit, offsets) for edit in done.edits]
         return {"edits": edits, "graph": graph, "version": version, "selection": done.new}
 
     def _remade(self, model: ProgramModel, text: str, names: Names) -> ProgramModel:
-        return ProgramModel(model.analysis.remade(text, self._server.finder), names, self._server.finder)
+        analysis = model.analysis.remade(text, self._server.finder)
+        return ProgramModel(analysis, names, self._server.finder, model)
 
     def _can_connect(self, uri: str, params: Json, model: ProgramModel) -> Json:
         start, end = params.get("from"), params.get("to")

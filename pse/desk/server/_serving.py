@@ -22,6 +22,7 @@ from pse.desk.server._application import Desk, make_application
 from pse.desk.server._files import PROGRAM
 from pse.desk.server._guard import Guard
 from pse.errors import UsageError, system_help
+from pse.lsp import collect_rarely
 
 LOCAL: Final = "127.0.0.1"
 TOKEN: Final = "PSE_DESK_TOKEN"
@@ -108,6 +109,7 @@ def _socket(host: str, port: int) -> socket.socket:
 
 def _run(application: object, listening: socket.socket) -> None:
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # It tells the page what is wrong.
+    collect_rarely()
     config = uvicorn.Config(
         application,  # type: ignore[arg-type]
         log_level="critical",  # What goes wrong in a request is answered to the page.

@@ -8,7 +8,8 @@ import { layOut } from "./graph/layout";
 import { forgetPlaces, placesFor, rememberPlaces } from "./graph/memory";
 import { drawnScene } from "./graph/scene";
 import { query, request, ServerError, Unreachable } from "./http";
-import type { EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
+import { isDifference, patched } from "./difference";
+import type { Difference, EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
 import { busy, desk, note, say, update } from "./store";
 import { applyEdits, editorState, replaceText, selectSpan } from "./text/editor";
 import type { Language } from "./text/language";
@@ -21,6 +22,7 @@ let language: Language;
 let savedText = "";
 let timer = 0;
 let queue: Promise<unknown> = Promise.resolve();
+let known: ProgramGraph | null = null; // what the server gave last, shown or not
 
 export const useLanguage = (made: Language) => (language = made);
 
@@ -45,6 +47,7 @@ export function newProgram(path: string) {
 
 function showFile(path: string, uri: string, text: string, revision: string | null) {
   savedText = text;
+  known = null;
   forgetPlaces();
   update({
     file: { path, uri, revision, changed: revision === null },
@@ -130,12 +133,21 @@ export async function drawGraph() {
   const { file } = desk();
   if (!file || !language.client.connected) return;
   const asked = view.state.doc;
-  const graph = await language.ask<ProgramGraph>("coven/graph", file.uri).catch(report);
+  const answer = await language.ask<ProgramGraph | Difference>("coven/graph", file.uri, { since: known?.number ?? null }).catch(report);
+  const graph = answer && received(answer);
   if (graph && view.state.doc === asked) {
     await show(graph);
     if (view.hasFocus) textSelected(view.state.selection.main.head);
   }
   void paintTokens(view, language.client, file.uri).catch(report);
+}
+
+/** Take what the server gave; null where it is about a graph that another answer has replaced. */
+function received(answer: ProgramGraph | Difference): ProgramGraph | null {
+  if (!isDifference(answer)) known = answer;
+  else if (known?.number === answer.since) known = patched(known, answer);
+  else return null;
+  return known;
 }
 
 async function show(graph: ProgramGraph, placed = new Map<string, Place>()) {
@@ -183,15 +195,16 @@ async function editNow(operations: Operation[], at?: Point): Promise<string[] | 
     say("The graph can not be changed now: the server of this desk does not answer.", "The text can.");
     return null;
   }
-  const answer = await language.ask<EditAnswer>("coven/edit", file.uri, { operations }).catch(report);
+  const answer = await language.ask<EditAnswer>("coven/edit", file.uri, { operations, since: known?.number ?? null }).catch(report);
   if (!answer) return null;
   if ("refused" in answer) return refused(answer.refused.message, answer.refused.help);
+  const graph = received(answer.graph);
   if (view.state.doc !== asked) return refused("The text was changed at the same moment.", "Try again.");
   applyEdits(view, answer.edits);
   clearTimeout(timer);
   language.client.sync();
   const placed = at && answer.selection[0] ? [[answer.selection[0], { ...at, width: 0, height: 0 }] as const] : [];
-  await show(answer.graph, new Map(placed));
+  await (graph ? show(graph, new Map(placed)) : drawGraph());
   void paintTokens(view, language.client, file.uri).catch(report);
   if (answer.selection.length) select(answer.selection);
   void loadPalette();

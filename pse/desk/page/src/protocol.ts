@@ -54,7 +54,6 @@ export interface ProgramFrame {
   outputs: ProgramPort[];
   line: number;
   column: number;
-  diagnostics: number[];
 }
 
 export interface ProgramNode {
@@ -65,7 +64,6 @@ export interface ProgramNode {
   language: string | null;
   source: { path: string; line: number; uri: string } | null;
   frame: string | null;
-  order: number;
   thread: string | null;
   labelled: boolean;
   text: string;
@@ -77,7 +75,6 @@ export interface ProgramNode {
   inputs: ProgramPort[];
   outputs: ProgramPort[];
   fields?: Record<string, Field>;
-  diagnostics: number[];
 }
 
 export interface End {
@@ -86,7 +83,6 @@ export interface End {
 }
 
 export interface ProgramEdge {
-  id: string;
   from: End;
   to: End;
   tag: string;
@@ -118,6 +114,7 @@ export interface Parameter {
 }
 
 export interface ProgramGraph {
+  number: number; // counts what the server gave
   version: number;
   name: string | null;
   correct: boolean;
@@ -133,6 +130,27 @@ export interface ProgramGraph {
   threads: string[];
   diagnostics: Problem[];
 }
+
+/** Which parts of a list are gone, by their numbers in the old one, and which come where in the new one. */
+export interface ListDifference<One> {
+  dropped: number[];
+  put: [number, One][];
+}
+
+/** What was at an offset of the old text or behind it is so many characters and lines further back. */
+export interface Moved {
+  at: number;
+  by: number;
+  lines: number;
+}
+
+type Lists = "frames" | "nodes" | "edges" | "diagnostics";
+
+/** What makes a graph of the one that was given before. */
+export type Difference = Omit<ProgramGraph, Lists> & {
+  since: number;
+  moved: Moved;
+} & { [List in Lists]: ListDifference<ProgramGraph[List][number]> };
 
 export type ModuleName = { file: string; name: string } | { std: string } | { segment: string };
 
@@ -166,7 +184,7 @@ export interface Refusal {
 }
 
 export type EditAnswer =
-  | { edits: TextEdit[]; graph: ProgramGraph; version: number; selection: string[] }
+  | { edits: TextEdit[]; graph: ProgramGraph | Difference; version: number; selection: string[] }
   | { refused: Refusal };
 
 export interface Target extends End {

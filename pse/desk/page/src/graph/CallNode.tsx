@@ -15,7 +15,7 @@ export const CallNode = memo(function CallNode({ id, data }: NodeProps<BoxNode>)
   const fill = useDesk((desk) => fillOf(desk, node));
   const [state, badge] = useDesk((desk) => badgeOf(desk, node)).split("|");
   const measured = useDesk((desk) => desk.sites !== null);
-  const wrong = useDesk((desk) => isWrong(desk, node.diagnostics));
+  const wrong = useDesk((desk) => isWrong(desk, id));
   const style = { "--fill": fill, "--fill-ink": ink(fill), "--edge": darker(fill) } as React.CSSProperties;
   return (
     <div className={wrong ? "call wrong" : "call"} style={style} title={node.text} data-call={node.label} data-kind={node.kind}>

@@ -11,7 +11,7 @@ export const FrameNode = memo(function FrameNode({ id, data }: NodeProps<BoxNode
   const { box } = data;
   const frame = box.shown!;
   const progress = useDesk((desk) => progressOf(desk, id));
-  const wrong = useDesk((desk) => isWrong(desk, frame.diagnostics));
+  const wrong = useDesk((desk) => isWrong(desk, id));
   const classes = ["frame", frame.kind, box.folded ? "folded" : "", wrong ? "wrong" : ""];
   return (
     <div className={classes.filter(Boolean).join(" ")} data-frame={frame.kind}>

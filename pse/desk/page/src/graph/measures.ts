@@ -1,16 +1,21 @@
 // What a run says about calls and tags: colours and numbers on the graph.
 
 import { duration, percent } from "../../../../views/web/shared/numbers";
-import type { LoopProgress, ProgramNode, SiteTimes } from "../protocol";
+import type { LoopProgress, ProgramGraph, ProgramNode, SiteTimes } from "../protocol";
 import type { Colouring, Desk, TextPlace } from "../store";
 import { shareColour, threadColour } from "./colours";
 
 const PLAIN = "#D9DDE4"; // statements that run on no thread of their own
 const UNMEASURED = "#E5E7EB";
 
-/** Whether an error is among the diagnostics of a statement. */
-export const isWrong = (desk: Desk, diagnostics: number[]) =>
-  diagnostics.some((index) => desk.graph?.diagnostics[index]?.severity === "error");
+const wrong = new WeakMap<ProgramGraph, Set<string | null>>();
+
+/** Whether an error is in a statement or in the head of a frame. */
+export function isWrong({ graph }: Desk, id: string): boolean {
+  if (!graph) return false;
+  if (!wrong.has(graph)) wrong.set(graph, new Set(graph.diagnostics.filter((one) => one.severity === "error").map((one) => one.node)));
+  return wrong.get(graph)!.has(id);
+}
 
 export function fillOf(desk: Desk, node: ProgramNode): string {
   if (!node.call) return PLAIN;

@@ -41,7 +41,7 @@ function content(graph: ProgramGraph, count: number, node?: ProgramNode, frame?:
 const change = (operation: Operation) => void edit([operation]);
 
 function NodeForm({ graph, node }: { graph: ProgramGraph; node: ProgramNode }) {
-  const problems = node.diagnostics.map((index) => graph.diagnostics[index]);
+  const problems = graph.diagnostics.filter((one) => one.node === node.id);
   return (
     <>
       {problems.map((problem, index) => (
