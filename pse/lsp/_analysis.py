@@ -170,7 +170,7 @@ def collect_rarely() -> None:
 
     See Also
     --------
-    serve
+    Analysis
     """
     gc.set_threshold(_MANY_OBJECTS, *gc.get_threshold()[1:])
 

@@ -21,7 +21,7 @@ segment grow(f64[n] x) -> (f64[n] y) {
   axpy(1.0, x, y)
 }
 program p {
-  var f64[n] u @ block(0) over P
+  var f64[n] @ block(0) over P u
   zero() -> u
   sum(u) -> s
   for k in 0 .. 4 {

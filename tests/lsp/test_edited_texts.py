@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from pygls.workspace import PositionCodec
 
 from pse.lsp import _outline as outline
@@ -29,7 +29,7 @@ segment unused(i64 m) -> () {
 program p {
   let m = 2 * n
   var f64[m] a
-  var f64[n] u @ block(0) over P
+  var f64[n] @ block(0) over P u
   zero() -> a
   zero() -> u
   sum(u) -> s
@@ -74,6 +74,12 @@ def further_down(lines, one, _other, _word):
     return [*lines[: line_of(lines, one)], "", *lines[line_of(lines, one) :]]
 
 
+def commented(lines, one, _other, _word):
+    """Change a line, and nothing of what the text means."""
+    number = line_of(lines, one)
+    return [*lines[:number], f"{lines[number]} // changed", *lines[number + 1 :]]
+
+
 def with_word(lines, one, other, word):
     """Write another word in the place of one."""
     number = line_of(lines, one)
@@ -85,7 +91,8 @@ def with_word(lines, one, other, word):
     return [*lines[:number], line[: old.start()] + word + line[old.end() :], *lines[number + 1 :]]
 
 
-EDIT = st.tuples(st.sampled_from([without, twice, further_down, with_word, with_word]), PLACE, PLACE, WORDS)
+EDITS = st.sampled_from([without, twice, further_down, commented, with_word, with_word])
+EDIT = st.tuples(EDITS, PLACE, PLACE, WORDS)
 
 
 def known_of(analysis):
@@ -105,6 +112,8 @@ def known_of(analysis):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.just(SEGMENTS), st.sampled_from(TEXTS)), st.lists(EDIT, min_size=1, max_size=5))
+@example(SEGMENTS, [(commented, 0.95, 0.0, "a"), (commented, 0.3, 0.0, "a"), (further_down, 0.6, 0.0, "a")])
+@example(SEGMENTS, [(commented, 0.95, 0.0, "a"), (with_word, 0.5, 0.4, "w"), (with_word, 0.1, 0.0, "n")])
 def test_an_edited_text_is_known_as_if_it_were_new(text, edits):
     path, finder = str(PROGRAMS / "text.coven"), Finder()
     kept = Analysis(text, path, PositionCodec(), finder)

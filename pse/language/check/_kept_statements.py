@@ -146,6 +146,7 @@ class _Joined:
             if own is None:
                 self.located.append((name, distribution))
             else:
+                assert own.type is not None, "it is what was located"
                 own.type = replace(own.type, distribution=distribution)
                 self.tags[own.unique] = tag_of(own)
         self.tags.update({tag.name: tag for tag in kept.tags})
