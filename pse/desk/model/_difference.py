@@ -62,7 +62,7 @@ class Drawing:
         self, model: ProgramModel, version: int | None, root: str, before: Drawing | None = None
     ) -> None:
         self.model, self.version = model, version
-        self.number = before.number + 1 if before is not None else 1
+        self.number: int = before.number + 1 if before is not None else 1
         self._writer = GraphWriter(model, root)
         self._called: dict[str, object] = {}
         self._known = before._called if before is not None else {}

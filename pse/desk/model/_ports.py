@@ -92,6 +92,6 @@ def _inputs(ports: Sequence[Port], arguments: Sequence[sx.CallArgument]) -> Iter
 
 def _outputs(ports: Sequence[Port], written: Sequence[sx.OutputNode]) -> Iterator[Port]:
     for port, output in zip_longest(ports, written[: len(ports)]):
-        yield Port(*port[:4], output=output)
+        yield Port(port.name, port.direction, port.type, port.default, None, output)
     for number, output in enumerate(written[len(ports) :], len(ports) + 1):
         yield Port(f"result {number}", "out", output=output)
