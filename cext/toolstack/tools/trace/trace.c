@@ -237,6 +237,11 @@ enum { NO_ROOT = -1 };
         code;                                                                                                \
     }
 #define SUCCEEDED(code) RECORDED_IF(returned == MPI_SUCCESS, code)
+/* After one of these, which has the lock already. */
+#define ALSO(code)                                                                                           \
+    if (pse_trace_is_writing()) {                                                                            \
+        code;                                                                                                \
+    }
 #define CAME(code) RECORDED_IF(pse_message_came(returned), code)
 #define SENT(tag) RECORDED_IF(!pse_message_came(returned), pse_trace_send_failed(comm, dest, tag))
 /* MPI may have ended requests though it returns an error. */

@@ -29,3 +29,4 @@ for thread in threads:
     thread.join()
 for comm in own:
     comm.Free()
+MPI.Win.Allocate(8, comm=world).Free()  # Who has a tool's lock must not take it again.
