@@ -23,7 +23,7 @@ from pse import _loading
 from pse._abi.environment import TOOLS_OBJECT, TOOLS_VARIABLE
 from pse._interrupt import stop_on_interrupt
 from pse.runtime.faults import ending_the_job, name_aborts
-from pse.runtime.supervise import open_closed_streams, redirect_to_null
+from pse.runtime.supervise import open_closed_streams, prepare_rank_process
 
 if TYPE_CHECKING:
     import click
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 SERIAL = "--serial"  # Outside an MPI job, this as the first word makes the process the only rank.
 TOGETHER = (["analyze"], ["ace", "run"])  # The commands that the processes of an MPI job execute together.
-_LINE_BUFFERED = 1  # _IOLBF of the C library
 
 
 def main() -> None:
@@ -95,10 +94,7 @@ def _be_rank() -> int:
     from pse.runtime.request import read_rank_arguments
 
     request = _parse() if launcher is None else read_rank_arguments(sys.argv[1:])
-    if not request.serial:
-        _replace_input()
-    _prepare_process()
-    _share_cores()
+    prepare_rank_process(serial=request.serial)
     wait_tool = None
     if request.may_use_coopwait:
         from pse.toolstack import Coopwait
@@ -116,11 +112,6 @@ def _needs_preloads() -> bool:
     if any(word.startswith(("--tools", "--sanitize")) for word in sys.argv):
         return True
     return bool(os.environ.get(TOOLS_VARIABLE)) and TOOLS_OBJECT not in os.environ.get("LD_PRELOAD", "")
-
-
-def _replace_input() -> None:
-    """Give modules an empty standard input: one rank would get mpiexec's, the others would wait for ever."""
-    redirect_to_null(0)
 
 
 def _parse() -> "Request":
@@ -147,29 +138,6 @@ def _parse() -> "Request":
     if not isinstance(made, Request):
         sys.exit(made)  # --help
     return made
-
-
-def _share_cores() -> None:
-    """Let libraries that start threads (BLAS, OpenMP) leave the other ranks of this node their cores.
-
-    OpenBLAS starts its threads as NumPy is imported, and all of them look for work until they fall asleep.
-    """
-    from pse.runtime.supervise import local_ranks
-
-    if (ranks := local_ranks()) > 1:
-        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // ranks)))
-
-
-def _prepare_process() -> None:
-    """Set up the standard output that modules find."""
-    # What modules print goes to a pipe and should be seen while the program runs, not at its end; and in
-    # whole lines, also where PYTHONUNBUFFERED is set: all ranks share that pipe.
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True, write_through=False)
-    import ctypes
-
-    library = ctypes.CDLL(None)
-    library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, 0)
 
 
 if __name__ == "__main__":

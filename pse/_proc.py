@@ -15,6 +15,9 @@ from pse.records import dataclass
 RANK_VARIABLES = (*MPI_RANK_VARIABLES, "SLURM_PROCID")
 """How MPI launchers tell a process its rank, in the order in which they are believed."""
 
+STAND_IN = "_forked_rank"
+"""The program that stands for a rank under mpiexec, where another process forks the rank."""
+
 _LINE = 60
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -87,7 +90,7 @@ def ranks_below(root: int, mark: str | None = None) -> dict[int, int]:
     for pid in descendants(root):
         variables = environment(pid)
         rank = rank_of(variables) if mark is None or has(variables, mark) else None
-        if rank is not None:
+        if rank is not None and name(pid) != STAND_IN:
             found.setdefault(rank, pid)
     return found
 

@@ -51,6 +51,21 @@ function(pse_extension)
   add_dependencies(room_${PSE_ROOM} ${target})
 endfunction()
 
+# pse_program(PACKAGE package NAME name SOURCES file...)
+#
+# A program that the package executes, beside its Python files.
+function(pse_program)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "PACKAGE;NAME" "SOURCES")
+  _pse_check_sources(missing ${arg_SOURCES})
+  if(missing)
+    return()
+  endif()
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  target_compile_options(${arg_NAME} PRIVATE ${PSE_WARNINGS})
+  _pse_place(${arg_NAME} ${arg_PACKAGE})
+  add_dependencies(room_${PSE_ROOM} ${arg_NAME})
+endfunction()
+
 # Replace every .pyx of a source list by the C or C++ file that Cython makes of it.  Cython is run as a module of the
 # Python that the extension is for: a program of that name on PATH may belong to another environment.
 function(_pse_translate out package name)
@@ -76,10 +91,11 @@ function(_pse_translate out package name)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# Put an extension where Python finds it: beside its package's files in development, into the wheel otherwise.
+# Put an extension, or a program, where Python finds it: beside its package's files in development, into the wheel otherwise.
 function(_pse_place target package)
   if(PSE_IN_TREE)
-    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PSE_ROOT}/pse/${package}")
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PSE_ROOT}/pse/${package}"
+                                               RUNTIME_OUTPUT_DIRECTORY "${PSE_ROOT}/pse/${package}")
   else()
     install(TARGETS ${target} DESTINATION "pse/${package}" COMPONENT ${PSE_ROOM})
   endif()

@@ -36,6 +36,7 @@ cdef extern from "faults.h" nogil:
         const char *late
     void pse_faults_defer_stops(const pse_faults_deferral *to)
     void pse_faults_find_aborts()
+    bint pse_faults_is_forked()
     void pse_faults_finalize_called()
     void pse_faults_mpi_failed(const char *reason)
     void pse_faults_expect_sanitizers()
@@ -162,6 +163,11 @@ def leave(int code):
 def find_aborts():
     """Have calls of MPI_Abort fail the run, by the name of the module; to be called before MPI is loaded."""
     pse_faults_find_aborts()
+
+
+def is_forked():
+    """Say whether a module has forked this process of the rank that was installed."""
+    return pse_faults_is_forked()
 
 
 def finalize_called():

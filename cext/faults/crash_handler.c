@@ -107,9 +107,9 @@ static void leave(int number)
     act_by_default(number);
 }
 
-static bool is_forked(void)
+bool pse_faults_is_forked(void)
 {
-    return getpid() != rank_pid;
+    return rank_pid != 0 && getpid() != rank_pid;
 }
 
 static void describe(const crash *what, const void *context)
@@ -189,7 +189,7 @@ static void crash_again(int number)
  * time to name that one. */
 static void on_crash(int number, siginfo_t *info, void *context)
 {
-    if (is_forked()) {
+    if (pse_faults_is_forked()) {
         act_by_default(number);
         return;
     }
@@ -255,7 +255,7 @@ void pse_faults_find_aborts(void)
  * nobody who knows what called it.  MPI's own is that of the library that calls. */
 __attribute__((visibility("default"))) int MPI_Abort(intptr_t comm, int code)
 {
-    if (reporter.board != NULL && !is_forked() && is_in_program())
+    if (reporter.board != NULL && !pse_faults_is_forked() && is_in_program())
         fail_call(" called MPI_Abort()", PSE_ABORT_HELP);
     Dl_info caller;
     int (*mpi_abort)(intptr_t comm, int code) = NULL;
@@ -270,7 +270,7 @@ __attribute__((visibility("default"))) int MPI_Abort(intptr_t comm, int code)
  * last: Python, and with it MPI, has been left in order. */
 static void on_exit_called(void)
 {
-    if (is_forked())
+    if (pse_faults_is_forked())
         return;
     uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
     if (state == PSE_RANK_DONE)
@@ -284,7 +284,7 @@ static void on_exit_called(void)
 void pse_faults_finalize_called(void)
 {
     uint32_t state = atomic_load(&pse_board_slot(reporter.board, reporter.rank)->state);
-    if (state < PSE_RANK_DONE && !is_forked())
+    if (state < PSE_RANK_DONE && !pse_faults_is_forked())
         fail_call(" called MPI_Finalize()",
                   "a module must leave MPI running: the engine and other modules use it");
 }
@@ -300,7 +300,7 @@ void pse_faults_mpi_failed(const char *reason)
 /* The rank's owner had its time, or a second signal came. */
 static void leave_stopped(int number)
 {
-    if (is_forked()) {
+    if (pse_faults_is_forked()) {
         act_by_default(number);
         return;
     }
@@ -349,7 +349,7 @@ static void pass_on(int number)
 static void on_stop(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    if (is_forked() || (stopped_by != 0 && !is_known(info->si_pid))) {
+    if (pse_faults_is_forked() || (stopped_by != 0 && !is_known(info->si_pid))) {
         leave_stopped(number);
         return;
     }

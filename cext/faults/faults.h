@@ -97,6 +97,9 @@ void pse_faults_debug_crashes(void);
  * tell. */
 int pse_faults_exit_status(int pidfd, pid_t pid);
 
+/* Whether a module has forked this process of the rank that prepared for crashes.  Async-signal-safe. */
+bool pse_faults_is_forked(void);
+
 /* Whether a process has ended, or its end has begun.  Async-signal-safe. */
 bool pse_faults_is_ending(pid_t pid);
 

@@ -15,6 +15,7 @@ LAUNCHERS = ("mpiexec", "mpirun", "prterun", "orterun")  # What the launchers ar
 # MPICH's launcher has set one of these, or Intel's, which was made of it: PMI_FD takes commands of PMI-1.
 HYDRA_VARIABLES = ("HYDI_CONTROL_FD", "PMI_HOSTNAME", "I_MPI_HYDRA_UUID")
 PMI_ABORT = "cmd=abort exitcode="  # The command by which its job is ended; the exit code follows.
+FORK_SERVER_VARIABLE = "PSE_FORK_SERVER"  # The socket of the process that forks ranks.
 METAHOST_VARIABLE = "PSE_METAHOST"  # The machine that a host belongs to.
 TRACE_VARIABLE = "PSE_TRACE_DIRECTORY"  # Where the tool `trace` writes unless it is told.
 TOOLS_VARIABLE = "PSE_TOOLS"  # The file that says which tools are stacked.

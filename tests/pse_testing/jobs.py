@@ -162,7 +162,8 @@ class Job:
         found: dict[int, int] = {}
         for pid, environment in self.processes().items():
             rank = _proc.rank_of(environment)
-            if rank is not None and b"_node_monitor" not in _command_line(pid):
+            stands_for_one = _proc.name(pid) == _proc.STAND_IN
+            if rank is not None and not stands_for_one and b"_node_monitor" not in _command_line(pid):
                 found.setdefault(rank, pid)
         return found
 
@@ -174,9 +175,14 @@ class Job:
         """Process number of a process's parent."""
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
+    def manager(self, rank: int) -> int:
+        """Process number of who started a rank for mpiexec, or what stands for a rank that was forked."""
+        stand_ins = (pid for pid in _proc.descendants(self.process.pid) if _proc.name(pid) == _proc.STAND_IN)
+        return self.parent(next(stand_ins, rank))
+
     def mpiexec(self, rank: int) -> int:
         """Process number of mpiexec, which started a rank, by itself or through a process manager."""
-        found = mpiexec_above(self.parent(rank))
+        found = mpiexec_above(self.manager(rank))
         assert found is not None, f"no mpiexec started {self.command_line(rank)}"
         return found
 

@@ -22,6 +22,7 @@
 
 /* The command by which its job is ended; the exit code follows. */
 #define PSE_PMI_ABORT "cmd=abort exitcode="
+#define PSE_FORK_SERVER_VARIABLE "PSE_FORK_SERVER" /* The socket of the process that forks ranks. */
 #define PSE_METAHOST_VARIABLE "PSE_METAHOST" /* The machine that a host belongs to. */
 #define PSE_TRACE_VARIABLE "PSE_TRACE_DIRECTORY" /* Where the tool `trace` writes unless it is told. */
 #define PSE_TOOLS_VARIABLE "PSE_TOOLS" /* The file that says which tools are stacked. */

@@ -30,6 +30,9 @@ PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 SANITIZER = re.compile(r"lib[a-z]+san\.so")
 """What a sanitizer does between an error and its report is not told."""
 
+RANK_ENTRY = "in run_rank\n"
+"""Below it are frames of who made this process a rank: of the launcher, whose copy a forked rank is."""
+
 TRAMPOLINE = "pse_call_"
 """How the function begins through which the engine calls a module: what called it is the engine's."""
 
@@ -135,7 +138,7 @@ def python_frames(text: str) -> list[Frame]:
     """Find the Python frames that the engine called: those between its own."""
     frames = [
         (match["path"], Frame(match["name"], f"{shown_path(match['path'])}:{match['line']}", True))
-        for match in PYTHON_FRAME.finditer(text)
+        for match in PYTHON_FRAME.finditer(text.partition(RANK_ENTRY)[0])
     ]
     groups = [(ours, [frame for _, frame in group]) for ours, group in groupby(frames, _is_ours)]
     called = (group for (ours, group), _ in pairwise(groups) if not ours)

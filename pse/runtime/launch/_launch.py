@@ -19,17 +19,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from pse._abi.environment import FORK_SERVER_VARIABLE
 from pse._abi.waiting import KILLED_HELP, ExitCode
 from pse.errors import RunError, UsageError
 from pse.runtime._channel import Board
 from pse.runtime.checkpoint._files import removed_if_empty
 from pse.runtime.checkpoint._schedule import STOP_GRACE, late_stop
+from pse.runtime.launch._fork_server import STAND_IN_FILE, ForkServer, can_fork
 from pse.runtime.launch._mpiexec import (
+    RANK,
     Hosts,
     Mpiexec,
     check_hosts,
@@ -150,9 +153,25 @@ def _run_on_ranks(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool
     tool = waiting() if communicates else None
     if tool:
         tool.make()
-    for_ranks = replace(request, processors=prepared.processors, coopwait=tool is not None)
-    line = mpiexec_command(mpiexec, prepared.ranks, placed, rank_arguments(for_ranks))
-    return _JobRun(prepared, hosts.all_local(os.environ)).run(line, mpiexec)
+    arguments = rank_arguments(replace(request, processors=prepared.processors, coopwait=tool is not None))
+    with _fork_server(prepared, hosts, mpiexec, arguments, communicates=communicates) as server:
+        command = [*([str(STAND_IN_FILE)] if server else []), *RANK, *arguments]
+        line = mpiexec_command(mpiexec, prepared.ranks, placed, command)
+        return _JobRun(prepared, hosts.all_local(os.environ), server).run(line, mpiexec)
+
+
+def _fork_server(
+    prepared: Prepared, hosts: Hosts, mpiexec: Mpiexec, arguments: Sequence[str], *, communicates: bool
+) -> contextlib.AbstractContextManager[ForkServer | None]:
+    """Start a server that forks the ranks, where all are here and nothing comes before MPI in them.
+
+    Tools do, and so does what modules that have communicators wait by.
+    """
+    request, environment = prepared.request, rank_environment(os.environ, mpiexec, local=True)
+    alike = mpiexec.hydra and not mpiexec.intel and hosts.all_local(os.environ)
+    if communicates or request.sanitize or request.gdb or not alike or not can_fork(environment):
+        return contextlib.nullcontext()
+    return ForkServer(arguments, prepared.ranks, environment)
 
 
 def _check_ranks(prepared: Prepared) -> None:
@@ -169,8 +188,8 @@ def _check_ranks(prepared: Prepared) -> None:
 class _JobRun:
     """One run of mpiexec, from its start to the exit code."""
 
-    def __init__(self, prepared: Prepared, all_local: bool) -> None:
-        self.prepared, self.all_local = prepared, all_local
+    def __init__(self, prepared: Prepared, all_local: bool, server: ForkServer | None) -> None:
+        self.prepared, self.all_local, self._server = prepared, all_local, server
         self._uses_hydra = True
         self.board = Board.create(*prepared.board_size)
         self.records = Records.create()
@@ -219,6 +238,7 @@ class _JobRun:
             self._mark,
             mpiexec.hydra,
             self.selector,
+            self._server.pid if self._server else None,
         )
 
     def _started(self, line: list[str], mpiexec: Mpiexec) -> subprocess.Popen[bytes]:
@@ -229,6 +249,8 @@ class _JobRun:
         ).variable()
         name, _, value = self._mark.partition("=")
         environment[name] = value
+        if self._server:
+            environment[FORK_SERVER_VARIABLE] = self._server.address
         try:
             return subprocess.Popen(
                 line,
@@ -415,6 +437,9 @@ class _JobRun:
         if hasattr(self, "process"):
             self.process.kill()
             self.process.wait()
+            if self._server:
+                self._server.close()
+                self.monitor.reap()
             processes.kill_job(os.getpid(), self._mark)
             failed = self._ending or self.process.returncode != 0
             if failed:

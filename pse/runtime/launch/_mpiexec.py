@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pse.program import Placement
 
 _IFF_UP = 1
-_RANK = (sys.executable, "-P", "-m", "pse")  # -P: files here hide no module, whatever their names are.
+RANK = (sys.executable, "-P", "-m", "pse")  # -P: files here hide no module, whatever their names are.
 _COUNT = re.compile(r"(?::|slots=)\s*(\d+)\s*$")
 _ALLOCATIONS = (
     "SLURM_JOB_ID",
@@ -217,7 +217,7 @@ def become_ranks(ranks: int, arguments: Sequence[str]) -> NoReturn:
     --------
     command_on_ranks
     """
-    line = command_on_ranks(ranks, [*_RANK, *arguments])
+    line = command_on_ranks(ranks, [*RANK, *arguments])
     sys.stdout.flush()
     os.execve(line[0], line, rank_environment(os.environ, find_mpiexec(), local=True))
 
@@ -279,14 +279,14 @@ def _named(hosts: Hosts) -> list[str]:
     return [line for line in lines if line]
 
 
-def mpiexec_command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, arguments: Sequence[str]) -> list[str]:
-    """Write the command that starts ranks of this Python with some arguments."""
+def mpiexec_command(mpiexec: Mpiexec, ranks: int, hosts: Hosts, command: Sequence[str]) -> list[str]:
+    """Write the command line that has mpiexec start ranks, each by a command."""
     line = [mpiexec.path]
     if mpiexec.hydra and hosts.all_local(os.environ):
         # The launcher sees every rank and ends the others itself, once it knows who was first to die.
         line.append("-disable-auto-cleanup")
     words = host_arguments(mpiexec, hosts)
-    return [*line, *words, "-n", str(ranks), *_RANK, *arguments]
+    return [*line, *words, "-n", str(ranks), *command]
 
 
 def host_arguments(mpiexec: Mpiexec, hosts: Hosts) -> list[str]:

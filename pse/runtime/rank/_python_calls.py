@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections.abc import Generator, Sequence
 from dataclasses import field, replace
 from typing import Any
@@ -24,6 +23,7 @@ from pse.modules import LoadedModule, ModuleError
 from pse.modules.load import BegunCall, as_module_error, begin_call, resume_call
 from pse.modules.messaging import Request, enter_call, leave_call, wait_for
 from pse.records import dataclass
+from pse.runtime import _faults
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.plan._arguments import bindings
 from pse.runtime.plan._job import Job
@@ -31,12 +31,10 @@ from pse.runtime.plan._projection import Projection
 from pse.runtime.rank import _objects as objects
 from pse.text import count_text
 
-_RANK = os.getpid()
-
 
 def end_if_forked(failure: BaseException | None = None) -> None:
     """End this process if a module has forked it; `failure` is what was raised."""
-    if os.getpid() != _RANK:
+    if _faults.is_forked():
         from pse.runtime.rank._forked import end_forked
 
         end_forked(failure)

@@ -12,6 +12,7 @@ from ._processes import (
     local_ranks as local_ranks,
     own_rank as own_rank,
 )
+from ._rank_setup import prepare_rank_process as prepare_rank_process
 from ._stdio import (
     is_stream_full as is_stream_full,
     open_closed_streams as open_closed_streams,

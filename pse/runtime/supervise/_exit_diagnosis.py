@@ -71,16 +71,17 @@ def diagnose_manager(manager: ProcessManager, host: str, *, orphans: bool) -> Di
     """
     status = _faults.exit_status(manager.pidfd, manager.pid)
     if status is None and orphans:
-        return lost_manager(manager.pid, host, "ended before them")
+        return lost_manager(manager.pid, host, "ended before them", manager.name)
     if status is None or not os.WIFSIGNALED(status):
         return None
-    return lost_manager(manager.pid, host, f"was killed by {signal.Signals(os.WTERMSIG(status)).name}")
+    how = f"was killed by {signal.Signals(os.WTERMSIG(status)).name}"
+    return lost_manager(manager.pid, host, how, manager.name)
 
 
-def lost_manager(pid: int | None, host: str, how: str) -> Diagnosis:
+def lost_manager(pid: int | None, host: str, how: str, name: str = ProcessManager.name) -> Diagnosis:
     """Say that the process that started the ranks of this machine is gone; None: before anybody saw it."""
     number = "" if pid is None else f", pid {pid}"
-    who = f"MPI's process manager (host {host}{number}), which started the ranks there,"
+    who = f"{name} (host {host}{number}), which started the ranks there,"
     return Diagnosis(f"error: {who} {how}\nhelp: {KILLED_HELP}\n")
 
 

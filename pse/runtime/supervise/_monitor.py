@@ -107,12 +107,12 @@ class Monitor(ABC):
             # A reading end is never ready to be written to: this reports nothing but the hang-up.
             self.selector.register(hangup.fd, selectors.EVENT_WRITE, hangup)
 
-    def _add_manager(self, pid: int | None) -> None:
+    def _add_manager(self, pid: int | None, name: str = ProcessManager.name) -> None:
         """Monitor the parent of a rank, unless the rank is orphaned or mpiexec itself started it."""
         if pid in (None, 1, os.getpid()) or pid in self.managers or self.is_mpiexec(pid):
             return
         with contextlib.suppress(OSError):
-            manager = self.managers[pid] = ProcessManager(pid, os.pidfd_open(pid))
+            manager = self.managers[pid] = ProcessManager(pid, os.pidfd_open(pid), name)
             self.selector.register(manager.pidfd, selectors.EVENT_READ, manager)
 
     def is_mpiexec(self, pid: int) -> bool:
@@ -180,6 +180,12 @@ class Monitor(ABC):
         for process in self.ranks.values():
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(process.pidfd, number)
+
+    def reap(self) -> None:
+        """Let go of dead ranks that this process has adopted from a fork server."""
+        for process in self.ranks.values():
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
 
     def close(self) -> None:
         """Give back the pidfds."""

@@ -97,10 +97,11 @@ class DeathOrder:
 
 @dataclass(frozen=True)
 class ProcessManager:
-    """The process that started ranks on this machine and passes on what they say to MPI's launcher."""
+    """The process that started ranks on this machine, and what to call it."""
 
     pid: int
     pidfd: int
+    name: str = "MPI's process manager"
 
 
 def is_dead(pidfd: int, patience: float = 0.0) -> bool:
@@ -328,7 +329,9 @@ def find_managers(root: int) -> list[int]:
 def adopted_a_rank(mark: str) -> bool:
     """Say whether a rank whose parent has ended is this process's child now (see `adopt_orphans`)."""
     own = os.getpid()
-    return any(_proc.parent(pid) == own for pid in _proc.ranks_below(own, mark).values())
+    ranks = _proc.ranks_below(own, mark).values()
+    stand_ins = (pid for pid in _proc.descendants(own) if _proc.name(pid) == _proc.STAND_IN)
+    return any(_proc.parent(pid) == own for pid in (*ranks, *stand_ins))
 
 
 def kill_job(root: int, mark: str) -> None:

@@ -5,6 +5,7 @@ Ranks of other machines are out of its sight: their nodes have a `NodeMonitor` e
 
 from __future__ import annotations
 
+import os
 import selectors
 import socket
 import time
@@ -62,6 +63,8 @@ class RankMonitor(Monitor):
         Whether mpiexec is MPICH's, which starts ranks by a process manager.
     selector : selectors.BaseSelector
         Gets two descriptors for every rank.
+    forker : int, optional
+        The process that forks ranks, if mpiexec does not start them.
     """
 
     def __init__(
@@ -73,16 +76,19 @@ class RankMonitor(Monitor):
         mark: str,
         hydra: bool,
         selector: selectors.BaseSelector,
+        forker: int | None = None,
     ) -> None:
-        super().__init__(root, len(names.places), selector, mark)
+        super().__init__(os.getpid() if forker else root, len(names.places), selector, mark)
+        self._mpiexec, self._forker = root, forker
+        self._add_manager(forker, "the process that forks ranks")
         self.names, self.board, self.records = names, board, records
         self._marked, self._by_manager = mark, hydra
 
     def find(self) -> None:
         """Look for ranks that have not been found, and for who starts them."""
         super().find()
-        if not self.managers and not self.complete:
-            for pid in find_managers(self._root):
+        if self.managers.keys() <= {self._forker}:
+            for pid in find_managers(self._mpiexec):
                 self._add_manager(pid)
 
     def discover(self) -> Diagnosis | None:
@@ -97,9 +103,14 @@ class RankMonitor(Monitor):
         """Blame a process manager that was killed, even one that this process never saw."""
         return super()._killed_manager(patience) or self._manager_never_seen()
 
+    def is_mpiexec(self, pid: int) -> bool:
+        """Say whether a process is mpiexec."""
+        return pid == self._mpiexec
+
     def _manager_never_seen(self) -> Diagnosis | None:
         """Blame a process manager that ended before it was found: the ranks that it started are adopted."""
-        if not self._by_manager or self.managers or self.any_begun or not adopted_a_rank(self._marked):
+        seen = self.managers.keys() - {self._forker}
+        if not self._by_manager or seen or self.any_begun or not adopted_a_rank(self._marked):
             return None
         return lost_manager(None, socket.gethostname(), "ended as they started")
 

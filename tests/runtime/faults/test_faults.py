@@ -272,7 +272,8 @@ def test_a_killed_rank_is_named_in_a_file_that_gets_both_streams(sitecustomize, 
 @pytest.mark.parametrize("module", ["mpi4py.MPI", "pse.runtime.status._report"])
 def test_a_rank_that_cannot_load_pse_before_or_after_mpi_has_started_ends_the_job(start, module, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(BROKEN_IN_RANK_2.format(module=module, rank=rank_variable()))
-    job = Job(start(*LONG), {"PYTHONPATH": str(tmp_path)})
+    # Ranks that have preloaded something load all by themselves.
+    job = Job(start(*LONG), {"PYTHONPATH": str(tmp_path), "LD_PRELOAD": "libc.so.6"})
     assert job.wait() == 3
     assert job.seconds < LIMIT + 5.0  # Five interpreters start first.
     assert named_once(
@@ -366,7 +367,7 @@ MANAGER_KILLED = r"error: MPI's process manager \(host \S+, pid {pid}\), .* was 
 def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
     job = Job(start(*LONG))
     job.wait_for_words("running faulty.coven")
-    proxy = job.parent(job.wait_for_ranks(5)[0])
+    proxy = job.manager(job.wait_for_ranks(5)[0])
     if start is launched:
         job.wait_until_monitored(proxy)
     job.hit(proxy, signal.SIGKILL)
@@ -378,12 +379,25 @@ def test_a_process_manager_killed_in_mid_run_ends_the_job_and_is_named(start):
 @needs_process_manager
 def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     job = Job(launched(*LONG))
-    proxy = job.parent(next(iter(job.wait_for_ranks(1).values())))
+    proxy = job.manager(next(iter(job.wait_for_ranks(1).values())))
     job.wait_until_monitored(proxy)
     job.hit(proxy, signal.SIGKILL)
     assert job.wait() == 3
     assert job.seconds < LIMIT
     assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
+
+
+@needs_process_manager
+def test_a_fork_server_killed_ends_the_job_and_is_named():
+    job = Job(launched(*LONG))
+    server = job.parent(job.wait_for_ranks(5)[0])
+    assert server not in (job.process.pid, job.manager(server))
+    job.wait_until_monitored(server)
+    job.hit(server, signal.SIGKILL)
+    assert job.wait() == 3
+    assert job.seconds < LIMIT
+    killed = rf"error: the process that forks ranks \(host \S+, pid {server}\), .* was killed by SIGKILL\n"
+    assert named_once(job, killed), job.err
 
 
 STOPPED_BEHIND_MPIEXEC = """
@@ -414,7 +428,7 @@ def test_a_process_manager_killed_before_the_launcher_saw_it_is_named_and_no_ran
     (tmp_path / "sitecustomize.py").write_text(STOPPED_BEHIND_MPIEXEC.format(rank=rank_variable()))
     job = Job(launched(*LONG), {"PYTHONPATH": str(tmp_path)})
     os.waitid(os.P_PID, job.process.pid, os.WSTOPPED)
-    kill_and_see_it_dead(job, job.parent(next(iter(job.wait_for_ranks(1).values()))))
+    kill_and_see_it_dead(job, job.manager(next(iter(job.wait_for_ranks(1).values()))))
     job.hit(job.process.pid, signal.SIGCONT)
     assert job.wait() == 3
     assert job.seconds < LIMIT

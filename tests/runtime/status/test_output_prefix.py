@@ -67,7 +67,7 @@ def test_long_lines_of_ranks_do_not_mix_though_what_mpiexec_reads_of_them_does(t
         "  thread_A talk(0)\n  thread_B talk(1)\n  thread_C talk(2)\n}\n"
     )
     job = Job([*COMMANDS["pse run"][2][:2], "p.coven", "--prefix", "-q"], directory=tmp_path)
-    manager = job.parent(job.wait_for_ranks(3)[0])
+    manager = job.manager(job.wait_for_ranks(3)[0])
     for _ in range(3):
         job.wait_for_words("ready", "out")
     job.hit(manager, signal.SIGSTOP)
