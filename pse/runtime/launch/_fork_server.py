@@ -23,8 +23,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, Self
 
-from pse import _loading, _proc
+from pse import _proc
 from pse.records import dataclass
+from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._processes import die_with_parent
 from pse.runtime.supervise._rank_setup import prepare_rank_process, share_cores
 from pse.runtime.supervise._stdio import open_closed_streams
@@ -46,24 +47,25 @@ class ForkServer:
 
     Parameters
     ----------
+    prepared : Prepared
+        What ranks are to run.
     arguments : sequence of str
         The words after ``python -m pse`` of a rank that starts by itself.
-    ranks : int
-        How many there are.
     environment : mapping of str to str
         What ranks find in their environment; libraries read it as they are loaded.
     """
 
-    def __init__(self, arguments: Sequence[str], ranks: int, environment: Mapping[str, str]) -> None:
+    def __init__(self, prepared: Prepared, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self.address = f"pse-fork-{os.urandom(8).hex()}"
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{self.address}")
-            listener.listen(ranks)
+            listener.listen(prepared.ranks)
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
             launcher, self.pid = os.getpid(), os.fork()
             if not self.pid:
-                _Server(listener, arguments, ranks).serve(launcher, environment)
+                _Server(listener, prepared, arguments).serve(launcher, environment)
+        self._open = True
 
     def __enter__(self) -> Self:
         return self
@@ -73,10 +75,11 @@ class ForkServer:
 
     def close(self) -> None:
         """End the server, and with it the ranks that are left."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+        if self._open:
+            self._open = False
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
@@ -96,9 +99,9 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 class _Server:
     """The server itself: a rank for each connection, until all ranks have ended."""
 
-    def __init__(self, listener: socket.socket, arguments: Sequence[str], ranks: int) -> None:
-        self._listener, self._arguments, self._ranks = listener, arguments, ranks
-        self._awaited = ranks
+    def __init__(self, listener: socket.socket, prepared: Prepared, arguments: Sequence[str]) -> None:
+        self._listener, self._prepared, self._arguments = listener, prepared, arguments
+        self._awaited = prepared.ranks
         self._selector = selectors.DefaultSelector()
         self._connections: dict[int, socket.socket] = {}
         """That of each rank, by the rank's pidfd."""
@@ -110,8 +113,9 @@ class _Server:
             die_with_parent()
             if os.getppid() == launcher:
                 os.setsid()  # A terminal's Ctrl-C is for the launcher alone.
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # Ignored, it would let nobody wait for ranks.
                 os.environ.update(environment)
-                share_cores(self._ranks)
+                share_cores(self._awaited)
                 _load()
                 self._run()
                 code = 0
@@ -121,20 +125,16 @@ class _Server:
     def _run(self) -> None:
         self._selector.register(self._listener, selectors.EVENT_READ)
         while self._awaited or self._connections:
-            for key, _ in self._selector.select():
-                if key.fileobj is self._listener:
-                    self._fork(self._listener.accept()[0])
-                elif key.fd in self._connections:
-                    self._tell_end(key.fd)
-                else:
-                    self._end(key.data)
+            key, _ = self._selector.select()[0]  # What follows may be about descriptors that this one closes.
+            if key.fileobj is self._listener:
+                self._fork(self._listener.accept()[0])
+            elif key.fd in self._connections:
+                self._tell_end(key.fd)
+            else:
+                self._end(key.data)
 
     def _fork(self, connection: socket.socket) -> None:
-        message, descriptors, _, _ = socket.recv_fds(connection, 1, _STREAMS + 1)
-        asker, user, _ = _UCRED.unpack(
-            connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
-        )
-        place = _Place.of(asker, descriptors) if message and user == os.getuid() else None
+        place = _Place.asked_for(connection)
         if place is None:
             connection.close()
             return
@@ -143,8 +143,8 @@ class _Server:
         if not rank:
             self._close()
             connection.close()
-            _become_rank(self._arguments, place)
-        for descriptor in descriptors:
+            _become_rank(self._prepared, self._arguments, place)
+        for descriptor in place.descriptors:
             os.close(descriptor)
         pidfd = os.pidfd_open(rank)
         self._connections[pidfd] = connection
@@ -159,8 +159,9 @@ class _Server:
         exited = ended.si_code == os.CLD_EXITED
         connection = self._connections.pop(pidfd)
         self._send(connection, ended.si_status << 8 if exited else ended.si_status)
-        self._selector.unregister(connection)
         self._selector.unregister(pidfd)
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(connection)
         connection.close()
         os.close(pidfd)
 
@@ -171,9 +172,8 @@ class _Server:
 
     def _end(self, pidfd: int) -> None:
         """Kill the rank of a process that mpiexec has killed."""
-        if pidfd in self._connections:
-            self._selector.unregister(self._connections[pidfd])
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        self._selector.unregister(self._connections[pidfd])
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
     def _close(self) -> None:
         """Give back what a rank has nothing to do with."""
@@ -204,15 +204,22 @@ class _Place:
     cores: set[int]
 
     @classmethod
-    def of(cls, asker: int, descriptors: list[int]) -> Self | None:
-        """Look it up; None if the process is dead already."""
+    def asked_for(cls, connection: socket.socket) -> Self | None:
+        """Take it from who asks; None if that is somebody else's process, or dead already."""
+        asker, user, _ = _UCRED.unpack(
+            connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+        )
+        if user != os.getuid():
+            return None
+        message, descriptors, _, _ = socket.recv_fds(connection, 1, _STREAMS + 1)
         with contextlib.suppress(OSError):
             environment = Path(f"/proc/{asker}/environ").read_bytes()
-            return cls(environment, descriptors, os.sched_getaffinity(asker)) if environment else None
+            if message and environment:
+                return cls(environment, descriptors, os.sched_getaffinity(asker))
         return None
 
 
-def _become_rank(arguments: Sequence[str], place: _Place) -> NoReturn:
+def _become_rank(prepared: Prepared, arguments: Sequence[str], place: _Place) -> NoReturn:
     """Take the place of the process that asked, and be a rank to the end."""
     code = 1
     try:
@@ -221,7 +228,7 @@ def _become_rank(arguments: Sequence[str], place: _Place) -> NoReturn:
         with ending_the_job():
             _take_place(place)
             sys.argv[1:] = arguments
-            code = _run()
+            code = _run(prepared)
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
     finally:
@@ -230,14 +237,16 @@ def _become_rank(arguments: Sequence[str], place: _Place) -> NoReturn:
         os._exit(code)
 
 
-def _run() -> int:
+def _run(prepared: Prepared) -> int:
     from mpi4py import MPI
 
     from pse.runtime.rank import run_rank
     from pse.runtime.request import read_rank_arguments
 
     MPI.Init_thread()
-    return run_rank(read_rank_arguments(sys.argv[1:]), None, None)
+    request = read_rank_arguments(sys.argv[1:])
+    # What to resume, each rank reads itself.
+    return run_rank(request, checked=None if request.resume else prepared)
 
 
 def _take_place(place: _Place) -> None:
@@ -254,7 +263,6 @@ def _take_place(place: _Place) -> None:
     _take_path()
     _draw_anew()
     prepare_rank_process()
-    _loading.begin()
 
 
 def _restore_signals() -> None:

@@ -171,7 +171,7 @@ def _fork_server(
     alike = mpiexec.hydra and not mpiexec.intel and hosts.all_local(os.environ)
     if communicates or request.sanitize or request.gdb or not alike or not can_fork(environment):
         return contextlib.nullcontext()
-    return ForkServer(arguments, prepared.ranks, environment)
+    return ForkServer(prepared, arguments, environment)
 
 
 def _check_ranks(prepared: Prepared) -> None:

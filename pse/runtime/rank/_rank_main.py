@@ -48,7 +48,12 @@ if TYPE_CHECKING:
     from pse.runtime.pause._checkpoint import Checkpoints
 
 
-def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitTool | None) -> int:
+def run_rank(
+    request: Request,
+    monitor: MonitorHandle | None = None,
+    wait_tool: WaitTool | None = None,
+    checked: Prepared | None = None,
+) -> int:
     """Run this rank's part of a request.
 
     What is raised here is raised before all have agreed on the run: the caller ends the job
@@ -58,11 +63,13 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     ----------
     request : Request
         What the command line asks for.
-    monitor : MonitorHandle or None
+    monitor : MonitorHandle, optional
         The node's monitor, if this process has started it.
-    wait_tool : WaitTool or None
+    wait_tool : WaitTool, optional
         The tool by which modules wait in MPI; None if they wait as MPI does.  Without a launcher that has
         decided, all ranks use it if some module has a communicator.
+    checked : Prepared, optional
+        The program as the launcher has checked it, of which this process is forked.
 
     Returns
     -------
@@ -72,7 +79,7 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
 
     Examples
     --------
-    >>> run_rank(Request("heat.coven", {}), None, None)  # doctest: +SKIP
+    >>> run_rank(Request("heat.coven", {}))  # doctest: +SKIP
     0
     """
     comm = MPI.COMM_WORLD
@@ -82,7 +89,7 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     # These are for this process alone, not for what modules may start.
     for name in (LAUNCHER_VARIABLE, "HWLOC_XMLFILE"):
         os.environ.pop(name, None)
-    prepared = _agree(comm, request, node.launcher)
+    prepared = _agree(comm, request, node.launcher, checked)
     if isinstance(prepared, int):
         return prepared
     if prepared.options.transport == "bcs" and not request.serial:
@@ -107,11 +114,13 @@ def run_rank(request: Request, monitor: MonitorHandle | None, wait_tool: WaitToo
     return 0
 
 
-def _agree(comm: MPI.Intracomm, request: Request, launcher: Launcher | None) -> Prepared | int:
+def _agree(
+    comm: MPI.Intracomm, request: Request, launcher: Launcher | None, checked: Prepared | None
+) -> Prepared | int:
     """Prepare the run on every rank; if any can't, the first of them says why and all get its exit code."""
     error: Exception | None = None
     try:
-        prepared = prepare(request, comm.Get_size())
+        prepared = replace(checked, request=request) if checked else prepare(request, comm.Get_size())
         if prepared.resumed and not launcher:
             verify_files(str(request.checkpoint), prepared.resumed, comm.Get_rank(), comm.Get_size())
         if launcher and launcher.sees_all and comm.Get_rank() == 0 and planned_quickly(prepared):
