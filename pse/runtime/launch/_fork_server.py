@@ -30,8 +30,6 @@ from pse.runtime.supervise._processes import die_with_parent
 from pse.runtime.supervise._rank_setup import prepare_rank_process, share_cores
 from pse.runtime.supervise._stdio import open_closed_streams
 
-STAND_IN_FILE = Path(__file__).with_name(_proc.STAND_IN)
-
 _STREAMS = 3
 _ENVIRONMENT_ROOM = 512
 """Bytes that the first environment of a process must have, for the variables by which ranks are found."""
@@ -53,7 +51,18 @@ class ForkServer:
         The words after ``python -m pse`` of a rank that starts by itself.
     environment : mapping of str to str
         What ranks find in their environment; libraries read it as they are loaded.
+
+    Attributes
+    ----------
+    pid : int
+        The server's process number.
+    address : str
+        By what name it is found.
+    stand_in : str
+        The program that stands for a rank under mpiexec.
     """
+
+    stand_in = str(Path(__file__).with_name(_proc.STAND_IN))
 
     def __init__(self, prepared: Prepared, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self.address = f"pse-fork-{os.urandom(8).hex()}"
@@ -92,7 +101,7 @@ def can_fork(environment: Mapping[str, str]) -> bool:
         not environment.get("LD_PRELOAD")
         and threading.active_count() == 1
         and room >= _ENVIRONMENT_ROOM
-        and os.access(STAND_IN_FILE, os.X_OK)
+        and os.access(ForkServer.stand_in, os.X_OK)
     )
 
 

@@ -30,7 +30,6 @@ from pse.errors import RunError, UsageError
 from pse.runtime._channel import Board
 from pse.runtime.checkpoint._files import removed_if_empty
 from pse.runtime.checkpoint._schedule import STOP_GRACE, late_stop
-from pse.runtime.launch._fork_server import STAND_IN_FILE, ForkServer, can_fork
 from pse.runtime.launch._mpiexec import (
     RANK,
     Hosts,
@@ -58,6 +57,7 @@ from pse.runtime.supervise._rank_output import RankOutput
 from pse.text import text_bytes
 
 if TYPE_CHECKING:
+    from pse.runtime.launch._fork_server import ForkServer
     from pse.runtime.rank._cooperative_wait import WaitTool  # Importing it starts MPI.
 
 STOP_PATIENCE = 1.2
@@ -155,7 +155,7 @@ def _run_on_ranks(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool
         tool.make()
     arguments = rank_arguments(replace(request, processors=prepared.processors, coopwait=tool is not None))
     with _fork_server(prepared, hosts, mpiexec, arguments, communicates=communicates) as server:
-        command = [*([str(STAND_IN_FILE)] if server else []), *RANK, *arguments]
+        command = [*([server.stand_in] if server else []), *RANK, *arguments]
         line = mpiexec_command(mpiexec, prepared.ranks, placed, command)
         return _JobRun(prepared, hosts.all_local(os.environ), server).run(line, mpiexec)
 
@@ -169,9 +169,11 @@ def _fork_server(
     """
     request, environment = prepared.request, rank_environment(os.environ, mpiexec, local=True)
     alike = mpiexec.hydra and not mpiexec.intel and hosts.all_local(os.environ)
-    if communicates or request.sanitize or request.gdb or not alike or not can_fork(environment):
+    if communicates or request.sanitize or request.gdb or not alike:
         return contextlib.nullcontext()
-    return ForkServer(prepared, arguments, environment)
+    from pse.runtime.launch._fork_server import ForkServer, can_fork  # What it loads, ranks need.
+
+    return ForkServer(prepared, arguments, environment) if can_fork(environment) else contextlib.nullcontext()
 
 
 def _check_ranks(prepared: Prepared) -> None:

@@ -229,7 +229,7 @@ def mpiexec_above(start: int) -> int | None:
 
 def hold_mpiexec() -> tuple[int, int] | None:
     """Give mpiexec's process number and a pidfd of it; None if it isn't on this machine."""
-    pid = mpiexec_above(os.getppid())
+    pid = mpiexec_above(own_manager())
     try:
         return None if pid is None else (pid, os.pidfd_open(pid))
     except OSError:
