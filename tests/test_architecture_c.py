@@ -29,6 +29,7 @@ PREFIXES = {
     "engine": ("pse_engine_",),
     "faults": ("pse_faults_",),
     "kernels": ("pse_kernels_",),
+    "launch": ("main",),  # A program has nothing else that others see.
     "messaging": ("pse_messaging_",),
     "recorder": ("pse_recorder_",),
     "replay": ("pse_replay_",),

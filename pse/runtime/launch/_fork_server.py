@@ -297,7 +297,8 @@ def _take_environment(entries: bytes) -> None:
     """
     words = sorted(entries.split(b"\0"), key=lambda word: not word.startswith((b"PMI_", b"PSE_")))
     os.environ.clear()
-    os.environb.update(word.split(b"=", 1) for word in words if b"=" in word)
+    pairs = (word.partition(b"=") for word in words)
+    os.environb.update((name, value) for name, equals, value in pairs if equals)
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     start, end = map(int, fields[_ENVIRONMENT_START : _ENVIRONMENT_START + 2])
