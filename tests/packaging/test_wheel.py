@@ -69,7 +69,7 @@ def build(build_tools, tmp_path_factory):
 @pytest.mark.slow
 def test_all_that_is_not_compiled_is_in_a_wheel(project, tmp_path):
     # The wheel that users install is compiled again by nightly tests.
-    quickly = ["--no-build-isolation", "--no-deps", "-C", "wheel.cmake=false"]
+    quickly = ["--no-build-isolation", "--no-deps", "--config-settings", "wheel.cmake=false"]
     subprocess.run([*PIP, "wheel", *quickly, "-w", tmp_path, ROOT], check=True, timeout=120)
     [path] = tmp_path.glob("pse-*.whl")
     kinds = ("*.py", "*.pyi", "*.js", "*.css", "*.html", "*.md", "*.coven", "*.toml", "*.lark")

@@ -26,7 +26,7 @@ from typing import NoReturn, Self
 from pse import _proc
 from pse.records import dataclass
 from pse.runtime.request._prepared import Prepared
-from pse.runtime.supervise._processes import die_with_parent
+from pse.runtime.supervise._processes import FORKED, die_with_parent
 from pse.runtime.supervise._rank_setup import prepare_rank_process, share_cores
 from pse.runtime.supervise._stdio import open_closed_streams
 
@@ -58,6 +58,8 @@ class ForkServer:
         The server's process number.
     address : str
         By what name it is found.
+    ranks : int
+        A descriptor that tells which process each rank is, as `read_forked` reads it.
     stand_in : str
         The program that stands for a rank under mpiexec.
     """
@@ -66,6 +68,7 @@ class ForkServer:
 
     def __init__(self, prepared: Prepared, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self.address = f"pse-fork-{os.urandom(8).hex()}"
+        self.ranks, into = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{self.address}")
             listener.listen(prepared.ranks)
@@ -73,7 +76,8 @@ class ForkServer:
                 stream.flush()
             launcher, self.pid = os.getpid(), os.fork()
             if not self.pid:
-                _Server(listener, prepared, arguments).serve(launcher, environment)
+                _Server(listener, into, prepared, arguments).serve(launcher, environment)
+        os.close(into)
         self._open = True
 
     def __enter__(self) -> Self:
@@ -86,6 +90,7 @@ class ForkServer:
         """End the server, and with it the ranks that are left."""
         if self._open:
             self._open = False
+            os.close(self.ranks)
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self.pid, signal.SIGKILL)
                 os.waitpid(self.pid, 0)
@@ -108,7 +113,10 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 class _Server:
     """The server itself: a rank for each connection, until all ranks have ended."""
 
-    def __init__(self, listener: socket.socket, prepared: Prepared, arguments: Sequence[str]) -> None:
+    def __init__(
+        self, listener: socket.socket, ranks: int, prepared: Prepared, arguments: Sequence[str]
+    ) -> None:
+        self._ranks = ranks
         self._listener, self._prepared, self._arguments = listener, prepared, arguments
         self._awaited = prepared.ranks
         self._selector = selectors.DefaultSelector()
@@ -143,7 +151,7 @@ class _Server:
                 self._end(key.data)
 
     def _fork(self, connection: socket.socket) -> None:
-        place = _Place.asked_for(connection)
+        place = _Place.asked_for(connection, self._ranks)
         if place is None:
             connection.close()
             return
@@ -206,14 +214,15 @@ def _load() -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """What mpiexec gave the process that asks for a rank."""
+    """What mpiexec gave the process that asks for a rank, and by which descriptor the launcher is told."""
 
     environment: bytes
     descriptors: list[int]
     cores: set[int]
+    ranks: int
 
     @classmethod
-    def asked_for(cls, connection: socket.socket) -> Self | None:
+    def asked_for(cls, connection: socket.socket, ranks: int) -> Self | None:
         """Take it from who asks; None if that is somebody else's process, or dead already."""
         asker, user, _ = _UCRED.unpack(
             connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
@@ -224,7 +233,7 @@ class _Place:
         with contextlib.suppress(OSError):
             environment = Path(f"/proc/{asker}/environ").read_bytes()
             if message and environment:
-                return cls(environment, descriptors, os.sched_getaffinity(asker))
+                return cls(environment, descriptors, os.sched_getaffinity(asker), ranks)
         return None
 
 
@@ -266,7 +275,7 @@ def _take_place(place: _Place) -> None:
     os.setpgid(0, 0)
     _restore_signals()
     _take_environment(place.environment)
-    _take_streams(place.descriptors)
+    _take_streams(place.descriptors, place.ranks)
     os.sched_setaffinity(0, place.cores)
     open_closed_streams()
     _take_path()
@@ -275,15 +284,19 @@ def _take_place(place: _Place) -> None:
 
 
 def _restore_signals() -> None:
-    """Heed signals as Python does when it starts."""
+    """Heed signals as Python does when it starts, but not what hydra sends when another rank has died."""
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _take_streams(descriptors: list[int]) -> None:
+def _take_streams(descriptors: list[int], ranks: int) -> None:
+    """Take the streams; then tell the launcher of this rank, as it will look at these."""
     for stream, descriptor in enumerate(descriptors[:_STREAMS]):
         os.dup2(descriptor, stream)
         os.close(descriptor)
+    os.write(ranks, FORKED.pack(int(os.environ["PMI_RANK"]), os.getpid()))
+    os.close(ranks)
     pmi = int(os.environ["PMI_FD"])
     if descriptors[_STREAMS] != pmi:
         os.dup2(descriptors[_STREAMS], pmi)

@@ -240,7 +240,7 @@ class _JobRun:
             self._mark,
             mpiexec.hydra,
             self.selector,
-            self._server.pid if self._server else None,
+            (self._server.pid, self._server.ranks) if self._server else None,
         )
 
     def _started(self, line: list[str], mpiexec: Mpiexec) -> subprocess.Popen[bytes]:

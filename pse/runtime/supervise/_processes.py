@@ -29,6 +29,9 @@ from pse.runtime.supervise._backoff import Backoff
 DEATH_PATIENCE = 1.0
 """Seconds that a rank may take to be dead after it began to die."""
 
+FORKED = struct.Struct("2i")
+"""A rank, and the process that was forked to be it, as a fork server tells the launcher."""
+
 _ANCESTORS = 3
 _KILL_PATIENCE = 1.0
 _UCRED = struct.Struct("3i")
@@ -314,6 +317,15 @@ def find_ranks(root: int, mark: str | None = None) -> list[RankProcess]:
         with contextlib.suppress(OSError):
             found.append(RankProcess(rank, pid, os.pidfd_open(pid)))
     return found
+
+
+def read_forked(descriptor: int) -> Iterator[RankProcess]:
+    """Give the ranks that a fork server has forked since the last look; also those that are dead."""
+    with contextlib.suppress(BlockingIOError):
+        while entry := os.read(descriptor, FORKED.size):
+            rank, pid = FORKED.unpack(entry)
+            with contextlib.suppress(OSError):
+                yield RankProcess(rank, pid, os.pidfd_open(pid))
 
 
 def find_managers(root: int) -> list[int]:

@@ -30,6 +30,7 @@ from pse.runtime.supervise._processes import (
     find_managers,
     is_dead,
     name_rank,
+    read_forked,
 )
 
 RECORD_PATIENCE = 0.3
@@ -63,8 +64,9 @@ class RankMonitor(Monitor):
         Whether mpiexec is MPICH's, which starts ranks by a process manager.
     selector : selectors.BaseSelector
         Gets two descriptors for every rank.
-    forker : int, optional
-        The process that forks ranks, if mpiexec does not start them.
+    forker : tuple of int, optional
+        The process that forks ranks, if mpiexec does not start them, and the descriptor by which it tells
+        which process each rank is.
     """
 
     def __init__(
@@ -76,20 +78,32 @@ class RankMonitor(Monitor):
         mark: str,
         hydra: bool,
         selector: selectors.BaseSelector,
-        forker: int | None = None,
+        forker: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(os.getpid() if forker else root, len(names.places), selector, mark)
-        self._mpiexec, self._forker = root, forker
-        self._add_manager(forker, "the process that forks ranks")
+        self._mpiexec = root
+        self._forker: int | None = None
+        self._forked: int | None = None
+        if forker:
+            self._forker, self._forked = forker
+        self._add_manager(self._forker, "the process that forks ranks")
         self.names, self.board, self.records = names, board, records
         self._marked, self._by_manager = mark, hydra
 
     def find(self) -> None:
         """Look for ranks that have not been found, and for who starts them."""
-        super().find()
+        for process in read_forked(self._forked) if self._forked else ():
+            self.add(process)
+        if not self._forks:
+            super().find()
         if self.managers.keys() <= {self._forker}:
             for pid in find_managers(self._mpiexec):
                 self._add_manager(pid)
+
+    @property
+    def _forks(self) -> bool:
+        """Whether a process forks the ranks; if it ends before, each of them starts by itself."""
+        return self._forker in self.managers and not is_dead(self.managers[self._forker].pidfd)
 
     def discover(self) -> Diagnosis | None:
         """Look for ranks that have not been found; names one that must have died before it could be."""
@@ -138,7 +152,7 @@ class RankMonitor(Monitor):
             return None
         patience = 0.0
         if diagnosis.text and not self.has_begun(process.rank):
-            if not self.complete and not self.any_begun:
+            if not (self.complete or self.any_begun or self._forks):
                 # Only the first to die can have died unseen: the others died of it.
                 return self._never_seen()
             patience = RECORD_PATIENCE if self.any_begun else 0.0

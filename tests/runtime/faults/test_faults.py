@@ -492,13 +492,21 @@ if os.environ.get("{rank}") == "1":
 
 def test_mpi_that_cannot_start_is_no_fault_of_a_module(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_NETWORK.format(rank=rank_variable()))
-    job = Job(launched(), {"PYTHONPATH": str(tmp_path)})
+    # Ranks that have preloaded something are not forked: each has an environment of its own from the start.
+    job = Job(launched(), {"PYTHONPATH": str(tmp_path), "LD_PRELOAD": "libc.so.6"})
     if job.wait() == 0:
         pytest.skip("this MPI has no UCX")
     assert "No such device" in job.err
     assert re.search(r"error: rank 1 .*\n  running: its start-up\nhelp: MPI could not start", job.err), (
         job.err
     )
+
+
+@pytest.mark.skipif(find_mpiexec().intel or has_open_mpi(), reason="this MPI has no UCX")
+def test_mpi_that_cannot_start_in_any_rank_is_named_though_some_are_not_there_yet():
+    job = Job(launched(), {"UCX_TLS": "none_of_that_name"})
+    assert job.wait() == 3
+    assert named_once(job, r"error: rank \d .*\n  running: its start-up\nhelp: MPI could not start"), job.err
 
 
 def test_too_few_open_files_are_said_before_mpi_fails_for_it():
