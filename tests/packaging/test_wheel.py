@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pse_testing.sharing import made_once
 
+from pse._proc import STAND_IN
 from pse.toolstack import _shipped as shipped
 
 pytestmark = pytest.mark.timeout(1800)  # Whichever test comes first waits for the build.
@@ -50,14 +51,17 @@ def build(build_tools, tmp_path_factory):
     source = tmp_path_factory.mktemp("source") / "pse"
     for directory in ("pse", "cext"):
         shutil.copytree(
-            ROOT / directory, source / directory, ignore=shutil.ignore_patterns("*.so", "__pycache__")
+            ROOT / directory,
+            source / directory,
+            ignore=shutil.ignore_patterns("*.so", "__pycache__", STAND_IN),
         )
     for file in [*ROOT.glob("*.toml"), *ROOT.glob("*.md"), ROOT / "LICENSE"]:
         shutil.copy(file, source)
     target = tmp_path_factory.mktemp("wheel")
     isolated = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     defined = [f"cmake.define.CMAKE_{language}_FLAGS=-DNDEBUG" for language in ("C", "CXX")]
-    quickly = ["-C", "cmake.build-type=None", "-C", defined[0], "-C", defined[1]]
+    settings = ("cmake.build-type=None", *defined)
+    quickly = [word for setting in settings for word in ("--config-settings", setting)]
     command = [*PIP, "wheel", *quickly, "--no-deps", "--no-index", "--find-links", build_tools]
     command += ["-w", target, source]
     built = subprocess.run(command, env=isolated, capture_output=True, text=True, timeout=1500)
@@ -91,6 +95,13 @@ def test_wheel_holds_every_python_file_and_extension(wheel):
     expected = {str(path.relative_to(ROOT)) for suffix in ("*.py", "*.pyi") for path in package.rglob(suffix)}
     expected |= {str(path.relative_to(ROOT)) for path in package.rglob("*.so")}
     assert expected <= names(wheel)
+
+
+@pytest.mark.nightly
+def test_wheel_holds_what_stands_for_ranks_and_it_can_be_executed(wheel):
+    [entry] = [entry for entry in zipfile.ZipFile(wheel).infolist() if entry.filename.endswith(STAND_IN)]
+    assert entry.filename == f"pse/runtime/launch/{STAND_IN}"
+    assert entry.external_attr >> 16 & 0o111 == 0o111
 
 
 @pytest.mark.nightly
