@@ -172,7 +172,8 @@ def call_help(
     names = [_between(context, output.span) for output in node.outputs][: len(outputs)]
     names += [unused_name(context, name) for name in outputs[len(names) :]]
     form = f"{node.callee.text}({', '.join(inputs)})" + (f" -> {', '.join(names)}" if names else "")
-    missing = [slot.name for slot in chosen if slot.kind == "array" and slot.name in inputs]
+    written = {text.rpartition(" = ")[2] for text in inputs}
+    missing = [slot.name for slot in chosen if slot.kind == "array" and slot.name in written]
     missing = [f"`{name}`" for name in missing if context.frame.find(name) is None]
     first = f"   (make {' and '.join(missing)} before)" if missing else ""
     return f"write{', for example' if chosen else ''}:  {thread}{form}{first}"
@@ -189,12 +190,15 @@ def _inputs(context: Context, node: sx.Call, slots: Sequence[Slot]) -> tuple[lis
     given = [(text_of(a.value), _kind_of(context, a.value)) for a in node.arguments if a.name is None]
     inputs: list[str] = []
     chosen: list[Slot] = []
-    for slot in slots:
+    for place, slot in enumerate(slots):
+        earlier = [before.name for before in slots[:place]]
         taken = next((g for g in given if g[1] in ("", slot.kind)), None)
         if slot.name in named or taken is not None:
             inputs.append(named.get(slot.name) or taken[0])  # type: ignore[index]
         elif not slot.optional:
-            inputs.append(_choice(context, slot, {*inputs, *(text for text, _ in given)}))
+            value = _choice(context, slot, {*inputs, *(text for text, _ in given)})
+            behind_names = not segment and not named.keys().isdisjoint(earlier)
+            inputs.append(f"{slot.name} = {value}" if behind_names else value)
             chosen.append(slot)
         if slot.name not in named and taken is not None:
             given.remove(taken)

@@ -113,7 +113,14 @@ def _counts(name: str, rows: int, by: Listed, pieces: Pieces) -> tuple[int, int]
         where = f"partition {pieces.messages.partition_index()}"
         message = f"{name}: {where} is to show row {last:,}, and has {rows:,} rows"
         raise ModuleError(message, help="make the list anew by `border` when rows have migrated")
+    _check_partitions(name, by, pieces.messages.partition_count())
     return count, -int(first[count:].sum())
+
+
+def _check_partitions(name: str, by: Listed, partitions: int) -> None:
+    for index in np.flatnonzero((by[:, 1] < 0) | (by[:, 1] >= partitions))[:1]:
+        message = f"{name}: row {index:,} of the list is about partition {by[index, 1]}, of {partitions}"
+        raise ModuleError(message, help="give a list that `border` has made")
 
 
 def _reversed(by: Listed, count: int) -> Listed:

@@ -130,7 +130,7 @@ class _Server:
             die_with_parent()
             if os.getppid() == launcher:
                 os.setsid()  # A terminal's Ctrl-C is for the launcher alone.
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # Ignored, it would let nobody wait for ranks.
+                _heed_signals()
                 os.environ.update(environment)
                 share_cores(self._awaited)
                 _load()
@@ -199,6 +199,13 @@ class _Server:
         for pidfd, connection in self._connections.items():
             connection.close()
             os.close(pidfd)
+
+
+def _heed_signals() -> None:
+    """End by signals as a program in C does, so that what ended the server can be told."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # Ignored, it would let nobody wait for ranks.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _load() -> None:

@@ -441,8 +441,8 @@ class _JobRun:
             self.process.wait()
             if self._server:
                 self._server.close()
-                self.monitor.reap()
             processes.kill_job(os.getpid(), self._mark)
+            self.monitor.reap()
             failed = self._ending or self.process.returncode != 0
             if failed:
                 remove_session(self.process.pid)

@@ -20,7 +20,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pse import _loading
-from pse._abi.environment import TRACE_VARIABLE
+from pse._abi.environment import FORK_SERVER_VARIABLE, TRACE_VARIABLE
 from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
@@ -87,7 +87,7 @@ def run_rank(
     unlink_mpi_files()
     node = Node(comm, monitor)
     # These are for this process alone, not for what modules may start.
-    for name in (LAUNCHER_VARIABLE, "HWLOC_XMLFILE"):
+    for name in (LAUNCHER_VARIABLE, FORK_SERVER_VARIABLE, "HWLOC_XMLFILE"):
         os.environ.pop(name, None)
     prepared = _agree(comm, request, node.launcher, checked)
     if isinstance(prepared, int):

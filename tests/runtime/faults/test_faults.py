@@ -388,15 +388,18 @@ def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
 
 
 @needs_process_manager
-def test_a_fork_server_killed_ends_the_job_and_is_named():
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_fork_server_killed_ends_the_job_and_is_named(number):
     job = Job(launched(*LONG))
     server = job.parent(job.wait_for_ranks(5)[0])
     assert server not in (job.process.pid, job.manager(server))
     job.wait_until_monitored(server)
-    job.hit(server, signal.SIGKILL)
+    job.hit(server, number)
     assert job.wait() == 3
     assert job.seconds < LIMIT
-    killed = rf"error: the process that forks ranks \(host \S+, pid {server}\), .* was killed by SIGKILL\n"
+    killed = (
+        rf"error: the process that forks ranks \(host \S+, pid {server}\), .* was killed by {number.name}\n"
+    )
     assert named_once(job, killed), job.err
 
 

@@ -26,6 +26,9 @@ def owners(x):
 #@ coven module domain(in i64 d, out f64 box[3, d])
 def domain(d):
     return case.box(partition.index)
+#@ coven module spoil(inout i64 near[k, c])
+def spoil(near):
+    near[:1, 1] = 77
 #@ coven module number(in f64 x[n, d], out f64 mark[n])
 def number(x):
     return 1000.0 * partition.index + np.arange(len(x))
@@ -248,3 +251,13 @@ def test_a_list_of_rows_that_have_gone_is_refused(tmp_path):
     with pytest.raises(PseError, match="ghosts: partition 1 is to show row 4, and has 0 rows") as caught:
         run(make_job(compile_program(STALE, tmp_path / "p.coven"), 2), poison=True)
     assert caught.value.help == "make the list anew by `border` when rows have migrated"
+
+
+def test_a_list_that_names_no_partition_is_refused(tmp_path):
+    (tmp_path / "m.py").write_text(PYTHON)
+    import_python(str(tmp_path / "m.py"), "m.py").case = some(5, 10, (2,), (False,), 9.0)
+    text = STALE.replace("domain }", "domain, spoil }").replace("owners(xs) -> owner", "spoil(inout near)")
+    text = text.replace("    migrate(xs, by = owner) -> mine\n", "").replace("ghosts(mine", "ghosts(xs")
+    with pytest.raises(PseError, match="ghosts: row 0 of the list is about partition 77, of 2") as caught:
+        run(make_job(compile_program(text, tmp_path / "p.coven"), 2), poison=True)
+    assert caught.value.help == "give a list that `border` has made"
