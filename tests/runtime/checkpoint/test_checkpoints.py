@@ -207,7 +207,14 @@ def how_stopped(how):
     return STOPS[how]
 
 
-@pytest.mark.parametrize(("how", "until"), [("pse run", 3), ("one rank", 3), ("mpiexec", ROUNDS + 7)])
+@pytest.mark.parametrize(
+    ("how", "until"),
+    [
+        ("pse run", 3),
+        ("one rank", 3),
+        pytest.param("mpiexec", ROUNDS + 7, marks=pytest.mark.alone),  # mpiexec gives ranks little time.
+    ],
+)
 def test_a_run_that_is_stopped_writes_a_checkpoint_first(tmp_path, undisturbed, how_stopped, until):
     command, number, alone = how_stopped
     directory = work(tmp_path / "work")
