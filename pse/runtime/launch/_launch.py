@@ -460,10 +460,8 @@ class _JobRun:
         if self.stopped_by:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)  # A second one would spoil the exit code.
-            sys.stderr.write(f"stopped by {signal.Signals(self.stopped_by).name}\n")
-            if self._stopped_late and self.prepared.request.checkpoint:
-                sys.stderr.write(late_stop(self.prepared.request.checkpoint))
-            sys.stderr.write(way_on(self.prepared.request))
+            with contextlib.suppress(OSError):  # A terminal that was closed takes no words.
+                self._tell_stop()
             return 128 + self.stopped_by
         diagnosis = (
             self.diagnosis
@@ -479,6 +477,12 @@ class _JobRun:
             return diagnosis.exit_code or ExitCode.FAILED
         self._print_report()
         return 0
+
+    def _tell_stop(self) -> None:
+        sys.stderr.write(f"stopped by {signal.Signals(self.stopped_by).name}\n")
+        if self._stopped_late and self.prepared.request.checkpoint:
+            sys.stderr.write(late_stop(self.prepared.request.checkpoint))
+        sys.stderr.write(way_on(self.prepared.request))
 
     def _print_report(self) -> None:
         from pse.runtime.status._report import Report

@@ -109,3 +109,14 @@ def test_a_signal_that_mpiexec_passes_on_stops_the_ranks(run):
     job.process.send_signal(signal.SIGTERM)
     assert job.wait() == 128 + signal.SIGTERM
     assert "stopped by SIGTERM" in job.err
+
+
+def test_a_stop_has_its_exit_code_also_where_nobody_takes_its_words(tmp_path):
+    (tmp_path / "talk.py").write_text(MODULE)
+    (tmp_path / "p.coven").write_text(PROGRAM)
+    unheard = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh", beside_python("pse"), "run", "p.coven", "-q"]
+    job = Job(unheard, directory=tmp_path)
+    for _ in range(3):
+        job.wait_for_words("ready", "out")
+    job.process.send_signal(signal.SIGHUP)
+    assert job.wait() == 128 + signal.SIGHUP
