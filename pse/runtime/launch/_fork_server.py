@@ -26,7 +26,7 @@ from typing import NoReturn, Self
 from pse import _proc
 from pse.records import dataclass
 from pse.runtime.request._prepared import Prepared
-from pse.runtime.supervise._processes import FORKED, die_with_parent
+from pse.runtime.supervise._processes import FORKED, die_with_parent, peer
 from pse.runtime.supervise._rank_setup import prepare_rank_process, share_cores
 from pse.runtime.supervise._stdio import open_closed_streams
 
@@ -35,7 +35,6 @@ _ENVIRONMENT_ROOM = 512
 """Bytes that the first environment of a process must have, for the variables by which ranks are found."""
 
 _NUMBER = struct.Struct("i")
-_UCRED = struct.Struct("3i")
 _ENVIRONMENT_START = 47
 """Place of ``env_start`` among the fields of /proc/PID/stat after the process's name; ``env_end`` is next."""
 
@@ -231,9 +230,7 @@ class _Place:
     @classmethod
     def asked_for(cls, connection: socket.socket, ranks: int) -> Self | None:
         """Take it from who asks; None if that is somebody else's process, or dead already."""
-        asker, user, _ = _UCRED.unpack(
-            connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
-        )
+        asker, user = peer(connection)
         if user != os.getuid():
             return None
         message, descriptors, _, _ = socket.recv_fds(connection, 1, _STREAMS + 1)

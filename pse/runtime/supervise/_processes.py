@@ -13,6 +13,7 @@ import signal
 import stat
 import struct
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pse import _proc
 from pse._abi.environment import (
@@ -25,6 +26,9 @@ from pse._abi.environment import (
 )
 from pse.records import dataclass
 from pse.runtime.supervise._backoff import Backoff
+
+if TYPE_CHECKING:
+    import socket
 
 DEATH_PATIENCE = 1.0
 """Seconds that a rank may take to be dead after it began to die."""
@@ -154,9 +158,17 @@ def own_manager() -> int:
     import socket  # Not every rank needs it.
 
     with contextlib.suppress(OSError), socket.socket(fileno=os.dup(proxy_descriptor())) as pmi:
-        credentials = pmi.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
-        return _UCRED.unpack(credentials)[0] or os.getppid()
+        return peer(pmi)[0] or os.getppid()
     return os.getppid()
+
+
+def peer(connection: socket.socket) -> tuple[int, int]:
+    """Give the process, and the user, at the other end of a local socket."""
+    import socket
+
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+    pid, user, _ = _UCRED.unpack(credentials)
+    return pid, user
 
 
 def proxy_descriptor() -> int:

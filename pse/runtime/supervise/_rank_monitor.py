@@ -92,7 +92,7 @@ class RankMonitor(Monitor):
 
     def find(self) -> None:
         """Look for ranks that have not been found, and for who starts them."""
-        for process in read_forked(self._forked) if self._forked else ():
+        for process in read_forked(self._forked) if self._forked is not None else ():
             self.add(process)
         if not self._forks:
             super().find()
