@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pygls.workspace import PositionCodec
 
-from pse.desk.model import Edit, Names, ProgramModel, graph_json, perform
+from pse.desk.model import Drawing, Edit, Names, ProgramModel, perform
 from pse.lsp import Analysis, OpenFiles
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -29,7 +29,7 @@ class Editing:
 
     @property
     def graph(self):
-        return graph_json(self.model, None, str(PROGRAMS))
+        return Drawing(self.model, None, str(PROGRAMS)).whole()
 
     def do(self, *operations):
         """Carry operations out; gives their edits."""

@@ -4,7 +4,6 @@ from ._graph import (
     Json as Json,
     Offsets as Offsets,
     diagnostic_json as diagnostic_json,
-    graph_json as graph_json,
 )
 from ._identity import Names as Names
 from ._operations import Performed as Performed, perform as perform

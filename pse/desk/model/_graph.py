@@ -64,30 +64,6 @@ class Offsets:
         return {"start": self.shown(start), "end": self.shown(end)}
 
 
-def graph_json(model: ProgramModel, version: int | None, root: str) -> Json:
-    """Give the graph of a program as data for JSON.
-
-    Parameters
-    ----------
-    model : ProgramModel
-        The program.
-    version : int or None
-        The version of its text.
-    root : str
-        The directory to which paths are relative.
-
-    Returns
-    -------
-    dict
-        As the page takes it; see docs/desk_protocol.md.
-
-    See Also
-    --------
-    perform
-    """
-    return GraphWriter(model, root).graph(version)
-
-
 class GraphWriter:
     """Writes the parts of a program's graph.
 
