@@ -97,13 +97,10 @@ SMALL = {
         tracing.Sizes(
             batches=2,
             rounds=10,
-            heat=16,
-            heat_steps=2,
-            spectrum=16,
             mpi4py={"heat": (2, 16), "spectrum": (2, 16), "farm": (2, 10)},
             turns=2,
         ),
-        13,
+        14,
     ),
     "coopwait": (coopwait, coopwait.Sizes(ranks=(3,), batches=1, milliseconds=0.1), 4),
     "recording": (

@@ -1,18 +1,20 @@
 """``pse bench tracing``: what the tools ``trace`` and ``profile`` cost, one by one and together.
 
 An event: rounds of calls through the stack and past it, in turn in one process, under ``trace`` and under
-an empty layer; the trace says how many events a round has.  Together: two MPI programs run without tools,
-with each tool and with both; what both cost is set beside what each costs alone.
+an empty layer; the trace says how many events a round has.  Call paths: what the same rounds add to a call of
+MPI, whose callers ``trace`` finds on the stack.
 
-Call paths: what the same rounds add to a call of MPI, whose callers ``trace`` finds on the stack.
+Programs of mpi4py, with all their functions recorded, are started with each tool, with both, under a stack
+without tools, and without a stack twice; these jobs take turns (`InterleavedJobs`).  What both tools cost is
+set beside what each costs alone.
 
-Programs of mpi4py, with all their functions recorded, are started under ``trace``, under a stack without
-tools, and without a stack twice; these four jobs take turns (`InterleavedJobs`).
+In all launches large arrays begin at a page's bound (page_malloc.c).
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import subprocess
 import sys
@@ -34,13 +36,12 @@ from pse.toolstack import environment, find_mpi
 from pse.trace import open as open_trace
 
 RANKS = 2
-"""How many ranks the two programs have: one for each core of a small machine."""
+"""How many ranks the programs have: one for each core of a small machine."""
 
 _CALLS = 4
 """Calls of MPI in a round of events.c."""
-_PROGRAMS = {"heat": "heat conduction", "spectrum": "2-D FFT"}
-_STACKS: dict[str, tuple[str, ...]] = {
-    "none": (),
+_STACKS: Final[dict[str, tuple[str, ...]]] = {
+    "empty": (),
     "profile": ("profile",),
     "trace": ("trace",),
     "both": ("profile", "trace"),
@@ -57,17 +58,13 @@ too: a program whose arrays of 240 KB are mapped each time takes 3.5 times as lo
 
 @dataclass(frozen=True)
 class Sizes:
-    """Batches in one process, rounds of calls in one; points of a plate's or frame's side, and its steps.
+    """Batches in one process, rounds of calls in one.
 
     Of programs of mpi4py, steps of a batch and points; how many batches each job has in a repetition.
     """
 
     batches: int = 100
     rounds: int = 300
-    heat: int = 512
-    heat_steps: int = 10
-    spectrum: int = 256
-    spectrum_steps: int = 1
     mpi4py: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: {"heat": (150, 512), "spectrum": (250, 128), "farm": (30, 10_000)}
     )
@@ -81,9 +78,6 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         measurers: list[Callable[[], dict[str, float]]] = [
             functools.partial(bed.events, tools) for tools in ("trace", "layer")
         ]
-        measurers += [
-            functools.partial(bed.program, program, stack) for program in _PROGRAMS for stack in _STACKS
-        ]
         programs = [_Mpi4pyProgram(name, bed) for name in _MPI4PY]
         samples = in_turn(repeats, [*measurers, *(program.measure for program in programs)], say)
         return [*_figures(samples), *(figure for program in programs for figure in program.figures())]
@@ -93,17 +87,8 @@ def _figures(samples: Samples) -> list[Figure]:
     of_round = zip(samples["added trace"], samples["added layer"], samples["events"], strict=True)
     event = tuple((traced - empty) / events for traced, empty, events in of_round)
     calls = Against("the calls themselves, by event", "ns", ratios(samples["calls"], samples["events"]))
-    figures = [
-        Figure("trace adds to an event, above an empty layer", "ns", "<=", 100.0, event, calls),
-        _of_call(samples),
-    ]
-    for program, title in _PROGRAMS.items():
-        alone, profile, trace, both = (samples[f"{program} {stack}"] for stack in _STACKS)
-        apart = [p + t - a for a, p, t in zip(alone, profile, trace, strict=True)]
-        name = f"{title}, {RANKS} ranks: profile and trace together over the sum of each"
-        peer = Against("what each adds, on the program without tools", "µs", tuple(apart), tuple(both))
-        figures.append(Figure(name, "×", "<=", 1.02, ratios(both, apart), peer))
-    return figures
+    title = "trace adds to an event, above an empty layer"
+    return [Figure(title, "ns", "<=", 100.0, event, calls), _of_call(samples)]
 
 
 def _of_call(samples: Samples) -> Figure:
@@ -118,44 +103,33 @@ class _Bed:
 
     def __init__(self, directory: Path, sizes: Sizes) -> None:
         self.directory, self.sizes, self.mpi = directory, sizes, find_mpi()
-        flags = [*linked(self.mpi), "-lm"]
-        self.programs = {
-            name: [str(compiled(self.mpi, f"{name}.c", directory / name, flags))]
-            for name in ("events", *_PROGRAMS)
-        }
-        self.layer = compiled(
-            self.mpi, "layer.c", directory / "layer.so", ["-DPAD=16", '-DPAD_TEXT="16"', "-shared"]
-        )
+        program = compiled(self.mpi, "events.c", directory / "events", [*linked(self.mpi), "-lm"])
+        self.rounds = [str(program), str(sizes.batches), str(sizes.rounds)]
+        self.layer = self._library("layer", ["-DPAD=16", '-DPAD_TEXT="16"'])
+        self.allocator = self._library("page_malloc", ["-fno-builtin"])
         self.results: dict[str, str] = {}
+
+    def _library(self, name: str, flags: Sequence[str]) -> Path:
+        return compiled(self.mpi, f"{name}.c", self.directory / f"{name}.so", [*flags, "-shared"])
 
     def events(self, tool: str) -> dict[str, float]:
         """Measure rounds of calls under a tool: what it adds, and how many events it writes."""
         rounds = self.sizes.batches * self.sizes.rounds
-        program = [*self.programs["events"], str(self.sizes.batches), str(self.sizes.rounds)]
-        words = self._run([], program, self.variables((tool,))).split()
+        process = self._start([], self.rounds, self.variables((tool,)))
+        try:
+            words = finish("the program events.c", process).split()
+        finally:
+            stop(process)
         found = {f"added {tool}": float(words[0]) - float(words[1])}
         if tool == "trace":
             found["calls"] = float(words[1])
-            found["events"] = len(open_trace(self.directory / "trace").events(0)) // rounds
+            found["events"] = len(open_trace(self.directory / "trace" / "events").events(0)) // rounds
         return found
-
-    def program(self, name: str, stack: str) -> dict[str, float]:
-        """Measure a program under a stack of tools: µs of a step at rank 0."""
-        side, steps = getattr(self.sizes, name), getattr(self.sizes, f"{name}_steps")
-        variables = self.variables(_STACKS[stack]) if _STACKS[stack] else {}
-        words = [*self.programs[name], str(self.sizes.batches), str(steps), str(side)]
-        took, result = self.launch(words, variables).split()
-        self.check_result(name, result)
-        return {f"{name} {stack}": float(took) / 1000}
 
     def check_result(self, name: str, result: str) -> None:
         """Refuse what differs from what the program computed before."""
         if self.results.setdefault(name, result) != result:
             raise RunError(f"{name} gave {result}, but {self.results[name]} before, with other tools")
-
-    def launch(self, program: Sequence[str], variables: Mapping[str, str]) -> str:
-        """Run a program on all ranks, with these variables; gives what it printed."""
-        return self._run([find_mpiexec().path, "-n", str(RANKS)], program, variables)
 
     def started(self, program: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[str]:
         """Start a program on all ranks, with these variables."""
@@ -165,32 +139,29 @@ class _Bed:
         """Give the variables of a stack with these tools, or with none."""
         return environment(str(self._configuration(tools)), self.mpi)
 
-    def _run(self, launcher: Sequence[str], program: Sequence[str], variables: Mapping[str, str]) -> str:
-        process = self._start(launcher, program, variables)
-        try:
-            return finish(f"the program {Path(program[0]).name}", process)
-        finally:
-            stop(process)
-
     def _start(
         self, launcher: Sequence[str], program: Sequence[str], variables: Mapping[str, str]
     ) -> subprocess.Popen[str]:
-        given = [f"{name}={value}" for name, value in variables.items()]
+        before = variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
+        preloaded = f"{self.allocator}:{before}".rstrip(":")
+        given = [f"{name}={value}" for name, value in {**variables, "LD_PRELOAD": preloaded}.items()]
         return start([*launcher, "env", *given, *program], str(self.directory))
 
     def _configuration(self, tools: Sequence[str]) -> Path:
+        place = self.directory / ("+".join(tools) or "none")
+        place.mkdir(exist_ok=True)
         lines = {
             "layer": f"module {self.layer}\n",
-            "profile": f"module profile\nargument output {self.directory}/report\n",
-            "trace": f"module trace\nargument directory {self.directory}/trace\n",
+            "profile": f"module profile\nargument output {place}/report\n",
+            "trace": f"module trace\nargument directory {place}/events\n",
         }
-        configuration = self.directory / f"{'+'.join(tools) or 'none'}.conf"
+        configuration = place / "tools.conf"
         configuration.write_text("".join(lines[tool] for tool in tools))
         return configuration
 
 
 class _Mpi4pyProgram:
-    """A program of mpi4py: started without tools, with a stack that has none, and with `trace`."""
+    """A program of mpi4py: started without a stack, with one without tools, with each tool and with both."""
 
     def __init__(self, name: str, bed: _Bed) -> None:
         self._name, self._bed = name, bed
@@ -200,7 +171,7 @@ class _Mpi4pyProgram:
         steps, points = bed.sizes.mpi4py[name]
         turns = bed.sizes.turns
         self._words = [sys.executable, f"{scripts}/{name}.py", str(turns), str(steps), str(points)]
-        ways = {"empty": bed.variables(()), "trace": bed.variables(("trace",))}
+        ways = {way: bed.variables(tools) for way, tools in _STACKS.items()}
         self._jobs = InterleavedJobs(
             functools.partial(self._start, {}),
             {way: functools.partial(self._start, variables) for way, variables in ways.items()},
@@ -225,7 +196,23 @@ class _Mpi4pyProgram:
             self._figure(f"{more} (starts and ends {start} longer), longer", "wall"),
             self._figure(f"{more}, CPU time of all ranks", "cpu"),
             self._figure(f"{more}, longer than with a stack without tools", "wall", over="empty"),
+            self._together(),
         ]
+
+    def _together(self) -> Figure:
+        """Give what both tools take over what each adds: more than 1 if they disturb each other."""
+        profile, trace, both = (self._jobs.more(way, "wall") for way in ("profile", "trace", "both"))
+        apart = [100 + one + other for one, other in zip(profile, trace, strict=True)]
+        plain = self._jobs.plain("wall")
+        title = f"{_MPI4PY[self._name]} in mpi4py, {RANKS} ranks"
+        name = f"{title}: profile and trace together over the sum of each"
+        peer = Against(
+            "what each adds, on the program without tools",
+            "µs",
+            tuple(step * percent / 100 for step, percent in zip(plain, apart, strict=True)),
+            tuple(step * (1 + more / 100) for step, more in zip(plain, both, strict=True)),
+        )
+        return Figure(name, "×", "<=", 1.02, ratios([100 + more for more in both], apart), peer)
 
     def _figure(self, name: str, quantity: str, over: str | None = None) -> Figure:
         jobs = self._jobs

@@ -295,6 +295,31 @@ def test_fewer_callers_are_found_if_so_asked(stacked_program, configured, direct
     assert visits(analyze(directory))[path] == 21
 
 
+def test_stacks_of_a_function_that_is_called_in_several_places_are_unwound_once(
+    stacked_program, configured, directory, program
+):
+    calls = "\n".join(["look(&flag);"] * 4)
+    text = f"""#include <mpi.h>
+        static __attribute__((noinline)) void look(int *flag)
+        {{
+            MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE);
+            __asm__ volatile("");
+        }}
+        int main(int argc, char **argv)
+        {{
+            int flag;
+            MPI_Init(&argc, &argv);
+            for (int i = 0; i < 10000; i++) {{
+                {calls}
+            }}
+            MPI_Finalize();
+            return 0;
+        }}"""
+    assert stacked_program(1, configured(), program("places", text, "-O1")).code == 0
+    assert not [text for text in pse.trace.open(directory).texts(0).values() if "too much" in text]
+    assert visits(analyze(directory))["program / main / look / MPI_Iprobe"] == 40000
+
+
 def test_the_search_for_lines_takes_no_time_of_the_program(
     stacked_program, configured, directory, program, tmp_path
 ):

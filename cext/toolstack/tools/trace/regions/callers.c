@@ -19,7 +19,13 @@
 #include "writer.h"
 
 enum { NOTE_NUMBER = 1 << 17 }; /* others of this tool are below */
-enum { DEEPEST = 32, KNOWN_STACKS = 255, MOST_CALLERS = 1 << 16, CALLERS_SLOTS = 2 * MOST_CALLERS };
+enum {
+    DEEPEST = 32,
+    KNOWN_STACKS = 255,
+    PROBES = 8,
+    MOST_CALLERS = 1 << 16,
+    CALLERS_SLOTS = 2 * MOST_CALLERS
+};
 
 /* A stack that has been unwound: of most stacks two lines of the cache are looked at. */
 struct known_stack {
@@ -35,7 +41,9 @@ struct known_stack {
 } __attribute__((aligned(64)));
 
 /* Those of a thread, in the order in which they were first seen, and where each is: a table of them would
- * have each on a page of its own. */
+ * have each on a page of its own.  Calls of a function that its caller calls in several places have their
+ * site and frame in common; so a call has some places, and the stack in the last of them makes room for a new
+ * one. */
 struct known_stacks {
     uint8_t numbers[KNOWN_STACKS]; /* from 1; 0: there is none */
     unsigned count;
@@ -233,16 +241,31 @@ static struct known_stacks *new_stacks(void)
     return made ? memset(made, 0, offsetof(struct known_stacks, known)) : NULL;
 }
 
-/* What is known of calls to a place with a frame, or what was known of others there. */
-static inline struct known_stack *stack_of(struct known_stacks *stacks, const void *site, const char *frame)
+static inline bool is_known(const struct known_stack *stack, const void *site, const char *frame,
+                            const void *named)
+{
+    return stack->site == site && stack->frame == frame && stack->named == named && is_still(stack);
+}
+
+/* The known stack of a call, or one without a site to put it in. */
+static inline struct known_stack *stack_of(struct known_stacks *stacks, const void *site, const char *frame,
+                                           const void *named)
 {
     const uint64_t key = ((uint64_t)(uintptr_t)site ^ (uint64_t)(uintptr_t)frame << 7) * 0x9e3779b97f4a7c15u;
-    uint8_t *number = &stacks->numbers[(key >> 32) % KNOWN_STACKS];
-    if (__builtin_expect(!*number, 0)) {
-        stacks->known[stacks->count].site = NULL;
-        *number = (uint8_t)++stacks->count;
+    struct known_stack *stack = NULL;
+    for (uint64_t place = key >> 32; place < (key >> 32) + PROBES; place++) {
+        uint8_t *number = &stacks->numbers[place % KNOWN_STACKS];
+        if (__builtin_expect(!*number, 0)) {
+            stacks->known[stacks->count].site = NULL;
+            *number = (uint8_t)++stacks->count;
+            return &stacks->known[*number - 1];
+        }
+        stack = &stacks->known[*number - 1];
+        if (__builtin_expect(!stack->site || is_known(stack, site, frame, named), 1))
+            return stack;
     }
-    return &stacks->known[*number - 1];
+    stack->site = NULL;
+    return stack;
 }
 
 PSE_TRACE_HOT uint32_t pse_trace_callers_of(const void *site, const char *frame, uint64_t time)
@@ -250,9 +273,9 @@ PSE_TRACE_HOT uint32_t pse_trace_callers_of(const void *site, const char *frame,
     struct trace_thread *thread = pse_trace_this_thread();
     if (!thread || (!thread->stacks && !(thread->stacks = new_stacks())))
         return 0;
-    struct known_stack *stack = stack_of(thread->stacks, site, frame);
     const void *named = innermost_named(thread);
-    if (stack->site == site && stack->frame == frame && stack->named == named && is_still(stack))
+    struct known_stack *stack = stack_of(thread->stacks, site, frame, named);
+    if (__builtin_expect(stack->site != NULL, 1))
         return stack->callers;
     return pse_trace_is_writing() ? 0 : look(stack, site, frame, named, time);
 }
