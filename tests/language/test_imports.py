@@ -46,3 +46,57 @@ def test_places_lead_from_the_program_to_the_imported_file(folder):
     program = check_file(str(folder / "main.coven"), Finder()).required()
     place = str(program.body[-1].span)
     assert place == f"{folder / 'main.coven'}:4:16 → {folder / 'lib.coven'}:3:29"
+
+
+INSTALLED = """coven 1
+import "pse:fft.coven" {{ fft2 }}
+{head}
+partition P = 2
+partition Q = 3
+program main {{
+  var i64 n = 5
+  fill(1.5) -> c128[5, 4] a
+  scatter(a) -> x @ block(0) over P
+  scatter(a) -> z @ block(0) over Q
+  PARALLEL over Q {{ fft(z) -> y }}
+  {call}
+  print(n)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "code", "column", "help"),
+    [
+        (
+            "",
+            "fft2(5, 4, a) -> b",
+            "E0208",
+            3,
+            "cut over one of them:  scatter(…) -> pieces @ block(0) over P",
+        ),
+        ("", "fft2(n, 4, x) -> b", "E0317", 3, "use parameters"),
+        ("", "PARALLEL over P { fft2(5, 4, x) -> b }", "E0316", 21, "close the outer block first"),
+        ("threads thread_A, thread_W", "fft2(5, 4, x) -> b", "E0212", 3, "thread_A, thread_W, thread_B"),
+        ("", "fft2(5, 4, x) -> y", "E0312", 20, "redistribute(y) -> pieces @ block(1) over P"),
+        ("", "fft2(4, 4, x) -> b", "E0311", 14, "give a tag of that shape, or the extents that the tag has"),
+    ],
+)
+def test_what_is_wrong_in_a_segment_of_a_package_is_told_at_its_call(
+    tmp_path, head, call, code, column, help
+):
+    path = tmp_path / "main.coven"
+    path.write_text(INSTALLED.format(head=head, call=call))
+    first = next(d for d in check_file(str(path), Finder()).diagnostics if d.code.startswith("E"))
+    assert (first.code, first.span.start) == (code, f"{path}:12:{column}")
+    assert help in first.help
+    assert first.notes[0][0].path.endswith("fft.coven")
+    assert "change the segment" not in first.help
+
+
+def test_a_segment_of_a_package_works_over_the_partition_of_what_it_is_given(tmp_path):
+    path = tmp_path / "main.coven"
+    path.write_text(INSTALLED.format(head="", call="fft2(5, 4, x) -> b\n  fft2(5, 4, z) -> c"))
+    program = check_file(str(path), Finder()).required()
+    where = {tag.display: tag.type.distribution.partition for tag in program.tags.values()}
+    assert (where["b"], where["c"]) == ("P", "Q")

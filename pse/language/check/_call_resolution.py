@@ -376,7 +376,8 @@ def use_thread(context: Context, label: sx.Identifier) -> None:
     context.threads.setdefault(label.id, set()).add(label.span)
     declared = context.declared_threads
     if declared and label.id not in declared:
-        help = did_you_mean(label.id, declared) or f"declare it:  threads {', '.join([*declared, label.id])}"
+        known = () if context.globals.installed else declared  # The labels of a package have their names.
+        help = did_you_mean(label.id, known) or f"declare it:  threads {', '.join([*declared, label.id])}"
         notes = [(next(iter(declared.values())), "threads are declared here")]
         context.report(error_at("E0212", f"unknown thread `{label.id}`", label.span, notes=notes, help=help))
 

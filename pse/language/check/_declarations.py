@@ -265,7 +265,8 @@ def _read(
         for mistake in mistakes:
             context.report(mistake)
         if tree is not None and not has_errors(mistakes):
-            files.read[path] = _names_of(context, Globals(path, text), tree, declarations, finder)
+            names = Globals(path, text, installed=context.globals.installed or ":" in item.path)
+            files.read[path] = _names_of(context, names, tree, declarations, finder)
     return files.read[path]
 
 

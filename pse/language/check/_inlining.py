@@ -25,7 +25,7 @@ from pse.language.check._scope import (
 from pse.language.check._targets import Target, may_write, target
 from pse.language.check._type_resolution import ELEMENTS, written_shape, written_type
 from pse.language.check.arrays._tag_arrays import index_range, members
-from pse.language.diagnostics._diagnostic import error_at, has_errors
+from pse.language.diagnostics._diagnostic import Diagnostic, error_at, has_errors
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types._elements import fits
@@ -40,6 +40,24 @@ Walk = Callable[[Context, sx.Block], tuple[Statement, ...]]
 
 def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, walk: Walk) -> list[Statement]:
     """Check one use of a segment and give its statements."""
+    known = len(context.diagnostics)
+    statements = _inlined(context, node, entity, kind, walk)
+    if entity.home.installed and not context.globals.installed:
+        context.diagnostics[known:] = [_at_call(found, node) for found in context.diagnostics[known:]]
+    return statements
+
+
+def _at_call(found: Diagnostic, node: sx.Call) -> Diagnostic:
+    """Report at the call what is wrong in the segment: a line of an installed package is not the user's."""
+    if found.span.path == node.span.path:
+        return found
+    inside = (found.span, found.label or f"in the segment `{node.callee.text}`")
+    return replace(found, span=node.span, label="", notes=(inside, *found.notes))
+
+
+def _inlined(
+    context: Context, node: sx.Call, entity: SegmentEntity, kind: str, walk: Walk
+) -> list[Statement]:
     segment = segment_with_members(entity)
     if not _callable(context, node, entity) or not _counts(context, node, segment):
         _declare_poison(context, node, kind)
@@ -47,7 +65,7 @@ def inline(context: Context, node: sx.Call, entity: SegmentEntity, kind: str, wa
     outputs = list(zip(segment.outputs, node.outputs, strict=True))
     goals = [target(context, output, kind) for field, output in outputs if field.indices is None]
     caller = context.frame
-    inner = _frame(context, entity)
+    inner = _frame(context, entity, _partition_of(context, node))
     name_bundles(context, inner, entity)
     before: list[Statement] = []
     for field, argument in zip(segment.inputs, node.arguments, strict=True):
@@ -128,11 +146,25 @@ def _given_array(context: Context, field: sx.Field, kind: str) -> list[TagEntity
     return made
 
 
-def _frame(context: Context, entity: SegmentEntity) -> Frame:
+def _partition_of(context: Context, node: sx.Call) -> str | None:
+    """Give the partition of the first input that is cut; None if none is."""
+    for argument in node.arguments:
+        for name in _with_members(context, argument.value.id) if isinstance(argument.value, Name) else ():
+            entity = context.frame.find(name)
+            if (
+                isinstance(entity, TagEntity)
+                and entity.type is not None
+                and entity.type.distribution.partition
+            ):
+                return entity.type.distribution.partition
+    return None
+
+
+def _frame(context: Context, entity: SegmentEntity, partition: str | None = None) -> Frame:
     name = entity.name
     count = context.segment_uses[name] = context.segment_uses.get(name, 0) + 1
     prefix = f"{context.frame.prefix}{name}#{count}."
-    return Frame(entity.home, prefix, entity.node.body)
+    return Frame(entity.home, prefix, entity.node.body, partition)
 
 
 def _called(
@@ -405,8 +437,10 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
     """Compare a caller's tag with the type that the segment declares."""
     have = entity.type
     assert have is not None, "checked by the caller"
-    notes = [(field.span, f"the segment declares {context.show(wanted)}")]
-    label = context.show(have)
+    notes = [(field.span, f"the segment declares {shown(context, wanted)}")]
+    declaring = context.globals.files.read.get(field.span.path)
+    ours = declaring is None or not declaring.installed
+    label = shown(context, have)
     if have.scalar != wanted.scalar or len(have.shape or ()) != len(wanted.shape or ()):
         message = f"`{entity.display}` does not have the number of axes that the segment declares"
         code, help = "E0304", f"give a tag of the type {context.show(wanted)}"
@@ -414,7 +448,7 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
         code, message, help = (
             "E0303",
             f"`{entity.display}` does not have the element type that the segment declares",
-            f"give a tag of the type {context.show(wanted)}, or change the segment",
+            f"give a tag of the type {context.show(wanted)}" + (", or change the segment" if ours else ""),
         )
     elif have.distribution != wanted.distribution:
         code, message, help = (
@@ -427,7 +461,9 @@ def agree(context: Context, entity: TagEntity, wanted: Type, span: Span, field: 
             "E0311",
             f"shape mismatch: `{entity.display}` does not have the shape that the segment declares",
             "give a tag of that shape, or let inputs of the segment say the shape:  "
-            "segment name(i64 n, f64[n] x) -> ()",
+            "segment name(i64 n, f64[n] x) -> ()"
+            if ours
+            else "give a tag of that shape, or the extents that the tag has",
         )
     else:
         return True

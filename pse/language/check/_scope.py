@@ -274,13 +274,15 @@ class Globals:
     `importer` has the names of the program that imports the file, None in the program itself.  `patterns` are
     names from Python files that are not modules, so perhaps distribution patterns; `unimported` says how a
     module of an imported file, which the import doesn't name, is called or imported; `imported` are the
-    places where imports name segments, parameters and partitions of other files.
+    places where imports name segments, parameters and partitions of other files; `installed`: the file is
+    of an installed package, so that its lines are not the user's to change.
     """
 
     path: str
     text: str
     files: Files = field(default_factory=Files)
     importer: Globals | None = None
+    installed: bool = False
     names: dict[str, Entity] = field(default_factory=dict)
     standard: dict[str, ModuleEntity] = field(default_factory=dict)
     patterns: dict[str, str] = field(default_factory=dict)
@@ -332,10 +334,19 @@ class Frame:
         Put before unique names: ``ring#2.``.
     body : Block or None
         The statements, to say of an unknown name where it is made further down.
+    partition : str or None
+        What a segment that names no partition works over: the one of the arrays that it is given.
     """
 
-    def __init__(self, globals: Globals, prefix: str = "", body: sx.Block | None = None) -> None:
+    def __init__(
+        self,
+        globals: Globals,
+        prefix: str = "",
+        body: sx.Block | None = None,
+        partition: str | None = None,
+    ) -> None:
         self.globals = globals
+        self.partition = partition
         self._body = body
         self.prefix = prefix
         self.blocks: list[dict[str, TagEntity | BundledTags | TagArray]] = [{}]

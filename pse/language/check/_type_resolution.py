@@ -169,13 +169,23 @@ def partition_over(context: Context, written: sx.Identifier | None, place: Span)
         return context.partition
     declared = context.globals.partitions()
     if len(declared) > 1:
-        listed = " or ".join(f"over {entity.name}" for entity in declared)
-        message = "the program has several partitions, and none is named here"
-        context.report(error_at("E0208", message, place, help=f"write: {listed}"))
-        return None
+        if context.frame.partition is None:
+            _unnamed_partition(context, declared, place)
+        return context.frame.partition
     if declared:
         context.globals.used.add(declared[0].span)
     return declared[0].unique if declared else PROCS
+
+
+def _unnamed_partition(context: Context, declared: Collection[PartitionEntity], place: Span) -> None:
+    """Report that nothing says which of several partitions is meant."""
+    message = "the program has several partitions, and none is named here"
+    help = f"write: {' or '.join(f'over {entity.name}' for entity in declared)}"
+    if context.globals.installed:
+        message = "nothing says which of the program's partitions this segment works over"
+        help = "give it an array that is cut over one of them:  "
+        help += f"scatter(…) -> pieces @ block(0) over {next(iter(declared)).name}"
+    context.report(error_at("E0208", message, place, help=help))
 
 
 def _unknown_partition(context: Context, name: sx.Identifier) -> None:

@@ -32,12 +32,12 @@ def segments(axes):
 
 
 def transforms(axes):
-    """Write what transforms an array by each segment, and back."""
-    extents = ", ".join(map(str, SHAPE[:axes]))
+    """Write what transforms an array by each segment, and back: two axes over P, three over Q."""
+    extents, partition = ", ".join(map(str, SHAPE[:axes])), "P" if axes == 2 else "Q"
     for name, inverse, type in segments(axes):
         yield f'''
   draw("{name}") -> {type}[{extents}] {name}_a
-  scatter({name}_a) -> {name}_x @ block(0)
+  scatter({name}_a) -> {name}_x @ block(0) over {partition}
   {name}({extents}, {name}_x) -> {name}_y
   gather({name}_y) -> {name}_z
   tell("{name}", {name}_z)'''
@@ -66,6 +66,7 @@ def test_all_axes_are_transformed_as_numpy_does(tmp_path, partitions, place):
 import "m.py" {{ draw, tell }}
 import "pse:fft.coven" {{ {names} }}
 partition P = {partitions}
+partition Q = {partitions % 3 + 1}
 program fourier {{{body}
 }}
 """
