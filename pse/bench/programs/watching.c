@@ -1,17 +1,28 @@
-/* Three arrays that change in every round, and how long all rounds took. */
+/* Three arrays that change in every round, and when each round ended. */
+#include <stdlib.h>
+
 #include "stamps.h"
 #include "steps.h"
 
-static int64_t began;
+static double *times; /* Seconds; the first is that of the beginning. */
+static int64_t passed;
 
-//@ coven module begin(out f64 u[m, n], out f64 v[m, n], out f64 w[m])
-int begin(double *u, double *v, double *w, int64_t m, int64_t n)
+static void note_time(void)
 {
+    times[passed++] = (double)stamp() / 1e9;
+}
+
+//@ coven module begin(in i64 rounds, out f64 u[m, n], out f64 v[m, n], out f64 w[m])
+int begin(int64_t rounds, double *u, double *v, double *w, int64_t m, int64_t n)
+{
+    times = malloc((size_t)(rounds + 1) * sizeof *times);
+    if (!times)
+        return 1;
     for (int64_t i = 0; i < m * n; i++)
         u[i] = v[i] = (double)i;
     for (int64_t i = 0; i < m; i++)
         w[i] = 0.0;
-    began = stamp();
+    note_time();
     return 0;
 }
 
@@ -25,21 +36,16 @@ int change(double *u, double *v, double *w, int64_t steps, int64_t m, int64_t n)
     for (int64_t i = 0; i < m; i++)
         w[i] += 1.0;
     do_steps(steps);
+    note_time();
     return 0;
 }
 
-/* Seconds since the first round; the arrays make it wait for the last one. */
-//@ coven module span(in f64 u[m, n], in f64 v[m, n], in f64 w[m], out f64 t)
-int span(const double *u, const double *v, const double *w, double *t, int64_t m, int64_t n)
+/* The arrays make it wait for the last round. */
+//@ coven module ends(in f64 u[m, n], in f64 v[m, n], in f64 w[m], in i64 rounds, out f64 t[rounds + 1])
+int ends(const double *u, const double *v, const double *w, int64_t rounds, double *t, int64_t m, int64_t n)
 {
     (void)u, (void)v, (void)w, (void)m, (void)n;
-    *t = (double)(stamp() - began) / 1e9;
-    return 0;
-}
-
-//@ coven module kept(in f64 took, out f64 seconds[1])
-int kept(double took, double *seconds)
-{
-    seconds[0] = took;
+    for (int64_t i = 0; i <= rounds; i++)
+        t[i] = times[i];
     return 0;
 }
