@@ -32,6 +32,9 @@ REDUCTIONS = tuple(operation.name.lower() for operation in Operation)
 SHARING_ROWS = "redistribute_rows"
 """What `redistribute` is where modules decide how many rows there are: a module that computes."""
 
+TURNING_ROWS = "transpose_rows"
+"""What `transpose` is there, where it leaves the rows where they are: a module that computes, too."""
+
 ROWS_MOVING = ("migrate", "border", "ghosts", "images", "add_back")
 """Standard operations by which rows go from partition to partition."""
 

@@ -110,6 +110,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "images": ghosts.images,
     "add_back": ghosts.add_back,
     "redistribute_rows": migration.redistribute_rows,
+    "transpose_rows": migration.transpose_rows,
     "fill": numbers.fill,
     "random": numbers.random,
     "random_normal": numbers.random_normal,
@@ -129,4 +130,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "assert": require,
     "fft": numbers.fft,
     "ifft": numbers.ifft,
+    "rfft": numbers.rfft,
+    "irfft": numbers.irfft,
 }

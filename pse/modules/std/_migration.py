@@ -82,6 +82,14 @@ def redistribute_rows(
     return (yield from migrate(a, owners, make=make, pieces=pieces))
 
 
+def transpose_rows(a: Array, *, make: Make | None = None) -> Array:
+    """Swap the last two axes of rows that stay where they are."""
+    assert make is not None, "it is the engine that calls it"
+    made = make(len(a))
+    made[...] = a.swapaxes(-1, -2)
+    return made
+
+
 def _bytes(rows: Array) -> NDArray[np.uint8]:
     return np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
 

@@ -169,25 +169,36 @@ def matmul(a: Array, b: Array, c: Array) -> None:
 
 def fft(x: Array, axis: int, b: Array) -> None:
     """Transform along an axis, as `numpy.fft.fft` does."""
-    _transform("fft", x, axis, b)
+    _transform("fft", x.astype(b.dtype, copy=False), axis, b)
 
 
 def ifft(x: Array, axis: int, b: Array) -> None:
     """Transform back along an axis, as `numpy.fft.ifft` does."""
-    _transform("ifft", x, axis, b)
+    _transform("ifft", x.astype(b.dtype, copy=False), axis, b)
+
+
+def rfft(x: Array, axis: int, b: Array) -> None:
+    """Give half the spectrum of real numbers along an axis, as `numpy.fft.rfft` does."""
+    _transform("rfft", x.astype(b.real.dtype, copy=False), axis, b)
+
+
+def irfft(x: Array, n: int, axis: int, b: Array) -> None:
+    """Give the `n` real numbers whose half spectrum is along an axis, as `numpy.fft.irfft` does."""
+    _transform("irfft", x, axis, b)
 
 
 def _transform(name: str, x: Array, axis: int, b: Array) -> None:
-    if x.size == 0:
+    if x.size == 0 or b.size == 0:
+        b[...] = 0  # Half a spectrum of no numbers has a frequency.
         return
-    numbers = x.astype(b.dtype, copy=False)
     try:
         from pyfftw import FFTW
     except ImportError:
-        getattr(np.fft, name)(numbers, axis=axis, out=b)
+        n = (b if name == "irfft" else x).shape[axis]
+        getattr(np.fft, name)(x, n=n, axis=axis, out=b)
         return
-    direction = "FFTW_FORWARD" if name == "fft" else "FFTW_BACKWARD"
-    FFTW(numbers, b, axes=(axis,), direction=direction, flags=("FFTW_ESTIMATE",))()
+    direction = "FFTW_BACKWARD" if name.startswith("i") else "FFTW_FORWARD"
+    FFTW(x, b, axes=(axis,), direction=direction, flags=("FFTW_ESTIMATE",))()
 
 
 def _own(x: Array, pieces: Pieces | None) -> Array:

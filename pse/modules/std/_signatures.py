@@ -20,7 +20,7 @@ scatter(in T a[...] @ root, out T b[...])
 gather(in T a[...], out T b[...] @ root)
 redistribute(in T a[...], out T b[...])
 replicate(in T a[...] @ root, out T b[...] @ replicated)
-transpose(in T a[m, n], out T b[n, m])
+transpose(in T a[...], out T b[...])
 exchange(inout T a[...], in i64 periodic = -1)
 shift(in T a[...], in i64 by = 1, in i64 axis = -1, out T b[...])
 migrate(in T x[...], in i64 by[...], out T y[...])
@@ -49,6 +49,8 @@ sort(in T x[...], in i64 axis = -1, out T y[...])
 matmul(in T a[m, k], in T b[k, n], out T c[m, n])
 fft(in T x[...], in i64 axis = -1, out T b[...])
 ifft(in T x[...], in i64 axis = -1, out T b[...])
+rfft(in T x[...], in i64 axis = -1, out T b[...])
+irfft(in T x[...], in i64 n, in i64 axis = -1, out T b[...])
 save(in string file, in T a[...], in string like = "")
 load(in string file, in string name = "", out T a[...] @ root)
 source(in string folder, in i64 k, in i64 n, out T image[n, n] @ root)
@@ -93,6 +95,8 @@ MEANINGS: Final = {
     "matmul": "The product of two matrices.",
     "fft": "Fourier transforms along an axis that is not cut, the last one where none is named.",
     "ifft": "Inverse Fourier transforms along an axis that is not cut, the last one where none is named.",
+    "rfft": "Half the spectrum of real numbers along an axis that is not cut, else the last one.",
+    "irfft": "The `n` real numbers along an axis whose half spectrum is given.",
     "save": "Write an array to a file: `.npy`, `.h5`, `.tif`, `.nc` or `.raw`.",
     "load": "Read an array from a file, or its part of that name: `.npy`, `.h5`, `.tif`, `.nc` or `.raw`.",
     "source": "Read the k-th image or array of a directory, in grey and resampled to n × n.",

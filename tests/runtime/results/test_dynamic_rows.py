@@ -28,6 +28,9 @@ def few(x, most):
 #@ coven module odd(in f64 x[n, 2], out f64 kept[?k, 2], out i64 which[?k])
 def odd(x):
     return x, np.arange(len(x) + 1)
+#@ coven module blocks(in f64 x[n, 2], out f64 y[?k, 2, 3])
+def blocks(x):
+    return x[:, :, None] * np.arange(1.0, 4.0)
 #@ coven module twice(in f64 x[n, 2], out f64 y[2 * n, 2])
 def twice(x):
     return np.concatenate([x, 2 * x])
@@ -85,7 +88,7 @@ def play(tmp_path_factory):
     def played(body, processors=1, given=None, partitions=5, **how):
         module.given, module.told = given or {}, {}
         text = f"""coven 1
-import "m.py" {{ draw, large, few, odd, twice, pair, tell, note }}
+import "m.py" {{ draw, large, few, odd, blocks, twice, pair, tell, note }}
 import "k.c" {{ pick, vast }}
 partition P = {partitions}
 program rows {{
@@ -375,3 +378,22 @@ def test_a_checkpoint_has_as_many_rows_as_there_were(tmp_path):
         due += rows
     assert job.out == f"{due}\n"
     np.testing.assert_array_equal(np.load(tmp_path / "now.npy"), due)
+
+
+def test_the_last_two_axes_of_rows_are_swapped_where_the_rows_are(play):
+    body = """
+  draw(7) -> x
+  scatter(x) -> xs @ block(0)
+  PARALLEL {
+    thread_B large(xs, 6.0) -> ys, _at
+    thread_B blocks(ys) -> b
+    thread_C transpose(b) -> t @ block(0)
+  }
+  gather(t) -> whole
+  transpose(whole) -> back
+  tell("whole", whole)
+  tell("back", back)"""
+    told = play(body, processors=2, partitions=3)
+    rows = _large(np.arange(14.0).reshape(7, 2), 6.0)[:, :, None] * np.arange(1.0, 4.0)
+    np.testing.assert_array_equal(told["whole"], rows.swapaxes(1, 2))
+    np.testing.assert_array_equal(told["back"], rows)

@@ -1,6 +1,7 @@
 """Standard modules that compute with distributed arrays: what NumPy gives for the whole array."""
 
 import os
+import sys
 from statistics import NormalDist
 
 import numpy as np
@@ -226,8 +227,11 @@ def test_sums_do_not_depend_on_where_partitions_live(play):
 
 
 @pytest.mark.parametrize("place", PLACES[:2])
-def test_transforms_are_those_of_numpy(play, place):
+@pytest.mark.parametrize("fftw", [True, False])
+def test_transforms_are_those_of_numpy(play, place, fftw, monkeypatch):
     """Rows, then columns, make the transform in two dimensions."""
+    if not fftw:
+        monkeypatch.setitem(sys.modules, "pyfftw", None)
     body = """
   var f64[N, M] x
   draw("x") -> x
@@ -241,6 +245,22 @@ def test_transforms_are_those_of_numpy(play, place):
   gather(both) -> y
   gather(back) -> z
   fft(x, axis = 1) -> w
+  rfft(rows, axis = 1) -> some
+  gather(some) -> half
+  rfft(x, axis = 0) -> even
+  irfft(some, M) -> real
+  gather(real) -> again
+  irfft(even, N, axis = 0) -> same
+  random(1) -> f64[1, 3] single
+  rfft(single, axis = 0) -> itself
+  irfft(itself, 1, axis = 0) -> back1
+  axpy(-1.0, single, inout back1)
+  norm(back1) -> wrong
+  assert(wrong == 0, "one number is its own spectrum")
+  tell("half", half)
+  tell("even", even)
+  tell("again", again)
+  tell("same", same)
   tell("y", y)
   tell("z", z)
   tell("w", w)"""
@@ -249,6 +269,10 @@ def test_transforms_are_those_of_numpy(play, place):
     np.testing.assert_allclose(told["y"], np.fft.fft2(x), atol=1e-12)
     np.testing.assert_allclose(told["z"], np.fft.fft(x), atol=1e-12)
     np.testing.assert_allclose(told["w"], np.fft.fft(x), atol=1e-12)
+    np.testing.assert_allclose(told["half"], np.fft.rfft(x), atol=1e-12)
+    np.testing.assert_allclose(told["even"], np.fft.rfft(x, axis=0), atol=1e-12)
+    np.testing.assert_allclose(told["again"], x, atol=1e-12)
+    np.testing.assert_allclose(told["same"], x, atol=1e-12)
 
 
 def test_more_partitions_than_cells_are_right_and_no_cells_are_told(play):

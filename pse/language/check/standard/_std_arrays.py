@@ -303,6 +303,66 @@ def _transform(check: CallCheck, entity: TagEntity | None, goal: Target | None) 
     return replace(type, element=Element.C64 if narrow else Element.C128)
 
 
+def _half_spectrum(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of the transform of real numbers: the half from which the rest follows."""
+    type = source_type(check, entity)
+    axis = _axis(check, entity, "sum")
+    if axis is None or not _in_numbers(check, type, type.element not in COMPLEX, "real numbers", "fft"):
+        return None
+    narrow = type.element is Element.F32
+    half = _half(check, check.context.extent((type.shape or ())[axis]))
+    return _resized(replace(type, element=Element.C64 if narrow else Element.C128), axis, half)
+
+
+def _whole_signal(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type of the real numbers whose half spectrum is transformed back: `n` along the axis."""
+    type, given = source_type(check, entity), _given(check, "n")
+    axis = _axis(check, entity, "sum")
+    if axis is None or not _in_numbers(
+        check, type, type.element in COMPLEX, "half a spectrum of complex numbers", "rfft"
+    ):
+        return None
+    n = check.context.constant(given.value)
+    if n is None:
+        help = check.context.known_help(given.value)
+        check.fail("E0317", "an extent must be known before the run", given.span, help=help)
+        return None
+    have, due = check.context.extent((type.shape or ())[axis]), _half(check, check.context.extent(n))
+    if have != due:
+        shown, span = [check.show_extent(one) for one in (have, due)], check.node.arguments[0].span
+        message = f"half a spectrum of `n` numbers has {shown[1]} along axis {axis}, but this one {shown[0]}"
+        help = f"let `n` be how many numbers `rfft` was given along axis {axis}"
+        label = check.context.show(type)
+        check.fail("E0311", message, span, label=label, help=help, directive=False)
+        return None
+    return _resized(
+        replace(type, element=Element.F32 if type.element is Element.C64 else Element.F64), axis, n
+    )
+
+
+def _half(check: CallCheck, numbers: extents.Extent) -> extents.Extent:
+    """How many frequencies are in half the spectrum of real numbers."""
+    one, two = (check.context.extent(Number(value)) for value in (1, 2))
+    return extents.add(extents.divide(numbers, two), one)
+
+
+def _resized(type: Type, axis: int, extent: extents.Extent | Expression) -> Type:
+    """Give a type with another extent along an axis."""
+    shape = list(type.shape or ())
+    shape[axis] = extents.to_expression(extent) if isinstance(extent, extents.Extent) else extent
+    return replace(type, shape=tuple(shape))
+
+
+def _in_numbers(check: CallCheck, type: Type, fits: bool, wanted: str, other: str) -> bool:
+    """Report an array of reals where complex numbers are transformed, or the other way round."""
+    if not fits:
+        message, label = f"`{check.node.callee.text}` transforms {wanted}", check.context.show(type)
+        help = f"use `{other}`" if other == "fft" else f"give what `{other}` makes"
+        span = check.node.arguments[0].span
+        check.fail("E0303", message, span, label=label, help=help, directive=False)
+    return fits
+
+
 # Operations that move rows.
 
 
@@ -463,7 +523,7 @@ def _as_many(context: Context, one: Type, other: Type) -> bool:
     return rows[0] == rows[1] or has_dynamic_extent(one) or has_dynamic_extent(other)
 
 
-ALONG_AXES = ("fft", "ifft", "sort", "sum_along", "smallest_along", "largest_along")
+ALONG_AXES = ("fft", "ifft", "rfft", "irfft", "sort", "sum_along", "smallest_along", "largest_along")
 """The operations along an axis that is not cut: each piece has all they need."""
 
 WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm": "sum", "histogram": "sum"}
@@ -479,6 +539,8 @@ COMPUTING = {
     "axpy": Operation("", _added),
     "fft": Operation("", _transform),
     "ifft": Operation("", _transform),
+    "rfft": Operation("", _half_spectrum),
+    "irfft": Operation("", _whole_signal),
     "sort": Operation("", _sorted),
     **dict.fromkeys(("sum_along", "smallest_along", "largest_along"), Operation("", _along)),
     **dict.fromkeys(WHOLE, Operation("", _combined)),

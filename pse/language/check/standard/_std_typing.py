@@ -20,7 +20,7 @@ from pse.language.check._output_typing import finish
 from pse.language.check._remedies import declaration, output_text
 from pse.language.check._scalars import bound, grid_axes
 from pse.language.check._scope import TagEntity
-from pse.language.check._targets import REDUCTIONS, SHARING_ROWS, Target
+from pse.language.check._targets import REDUCTIONS, SHARING_ROWS, TURNING_ROWS, Target
 from pse.language.check.standard._std_arrays import (
     COMPUTING,
     DECIDING_ROWS,
@@ -76,11 +76,20 @@ def _placed(check: CallCheck, goal: Target, type: Type) -> bool:
 def _with_types(check: CallCheck, outputs: list[Output]) -> list[Output]:
     """Put the types of this call into the interface of a module that computes: it is called as that."""
     name = check.reference.name
-    if name not in (*COMPUTING, SHARING_ROWS, "fill", "random", "random_normal", "save", "load"):
+    if name not in (
+        *COMPUTING,
+        SHARING_ROWS,
+        TURNING_ROWS,
+        "fill",
+        "random",
+        "random_normal",
+        "save",
+        "load",
+    ):
         return outputs
     types = {a.parameter.name: check.context.tags[a.tag].type for a in check.inputs if a.tag}
     types |= {output.parameter.name: output.type for output in outputs}
-    decides = name in (*DECIDING_ROWS, SHARING_ROWS, "load")
+    decides = name in (*DECIDING_ROWS, SHARING_ROWS, TURNING_ROWS, "load")
     parameters = {p.name: _with_type(p, types.get(p.name), decides) for p in check.signature.parameters}
     signature = replace(check.signature, parameters=tuple(parameters.values()))
     made = replace(check.reference, signature=signature)
@@ -259,26 +268,40 @@ def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | Non
 def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = source_type(check, entity)
     shape = type.shape or ()
+    if not _turnable(check, type):
+        return None
+    turned, outside = (
+        replace(type, shape=(*shape[:-2], shape[-1], shape[-2])),
+        check.context.partition is None,
+    )
+    if has_dynamic_extent(type):
+        check.reference = replace(check.reference, name=TURNING_ROWS)
+    if outside and type.distribution.distributed:
+        _in_region(check, "inside")
+        return None
+    if outside:
+        return turned
+    if piece_type(check, entity) is None:
+        return None
+    if has_dynamic_extent(type):
+        return turned
+    distribution = declared(check, goal, "@ block(0)")
+    return replace(turned, distribution=distribution) if distribution is not None else None
+
+
+def _turnable(check: CallCheck, type: Type) -> bool:
+    """Say whether an array has two axes to be exchanged that are not cut into rows of unknown number."""
+    axes = len(type.shape or ())
     why = "which row goes to which partition depends on it"
     help = "only the first axis can have as many cells as modules decide: leave the rows as they are"
-    if refuse_dynamic(check, type, why, help):
-        return None
-    if len(shape) < 2:
+    if axes < 3 and refuse_dynamic(check, type, why, help):
+        return False
+    if axes < 2:
         message = "`transpose` exchanges the last two axes, but this array has one axis"
         help = "give an array with two axes or more"
         span, label = check.node.arguments[0].span, check.context.show(type)
         check.fail("E0304", message, span, label=label, help=help, directive=False)
-        return None
-    turned = replace(type, shape=(*shape[:-2], shape[-1], shape[-2]))
-    if check.context.partition is None and not type.distribution.distributed:
-        return turned
-    if check.context.partition is None:
-        _in_region(check, "inside")
-        return None
-    if piece_type(check, entity) is None:
-        return None
-    distribution = declared(check, goal, "@ block(0)")
-    return replace(turned, distribution=distribution) if distribution is not None else None
+    return axes > 1
 
 
 def _exchange(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
