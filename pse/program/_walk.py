@@ -17,7 +17,7 @@ from pse.language.types import Direction, Expression, names_in
 from pse.records import dataclass
 from pse.text import site_lines
 
-_EXCHANGING = frozenset({"transpose", "redistribute", "exchange", "shift"})
+_EXCHANGING = frozenset({"transpose", "redistribute", "reshape", "resize", "exchange", "shift"})
 
 
 class Role(enum.Enum):

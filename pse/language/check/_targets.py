@@ -38,7 +38,7 @@ TURNING_ROWS = "transpose_rows"
 ROWS_MOVING = ("migrate", "border", "ghosts", "images", "add_back")
 """Standard operations by which rows go from partition to partition."""
 
-MOVING = ("scatter", "redistribute", SHARING_ROWS, "transpose", "shift", *ROWS_MOVING)
+MOVING = ("scatter", "redistribute", SHARING_ROWS, "reshape", "resize", "transpose", "shift", *ROWS_MOVING)
 """Standard operations that make distributed arrays out of other partitions' pieces."""
 
 

@@ -19,6 +19,8 @@ DIRECTIVES: Final = """\
 scatter(in T a[...] @ root, out T b[...])
 gather(in T a[...], out T b[...] @ root)
 redistribute(in T a[...], out T b[...])
+reshape(in T a[...], out T b[...])
+resize(in T a[...], out T b[...])
 replicate(in T a[...] @ root, out T b[...] @ replicated)
 transpose(in T a[...], out T b[...])
 exchange(inout T a[...], in i64 periodic = -1)
@@ -65,6 +67,8 @@ MEANINGS: Final = {
     "scatter": "Cut a root array into pieces, one for each partition.",
     "gather": "Assemble the pieces of a distributed array at the root.",
     "redistribute": "Change how an array is distributed.",
+    "reshape": "The same elements, in their order, in an array of another shape.",
+    "resize": "The first elements in an array of another shape; zeros behind them where it has more.",
     "replicate": "Give every partition the whole root array.",
     "transpose": "Swap the last two axes.",
     "exchange": "Fill the halos of an array from the neighbours, along periodic axes from its other end.",
@@ -109,8 +113,8 @@ MEANINGS: Final = {
 
 STRUCTURAL: Final = frozenset(
     {
-        *("scatter", "gather", "redistribute", "replicate", "transpose", "exchange", "shift", "copy", "swap"),
-        *("zero", "report"),
+        *("scatter", "gather", "redistribute", "reshape", "resize", "replicate", "transpose", "exchange"),
+        *("shift", "copy", "swap", "zero", "report"),
     }
 )
 """Modules that the runtime carries out itself."""

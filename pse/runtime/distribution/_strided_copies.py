@@ -50,6 +50,24 @@ Piece = tuple[Axis, ...]
 """A partition's piece of an array; its local array is the C-ordered product of the axes."""
 
 
+def flattened(piece: Piece) -> Piece:
+    """Give a piece that is cut along the first axis only as one of the elements in their order.
+
+    Examples
+    --------
+    >>> from pse.runtime.distribution._index_sets import block, whole
+    >>> flattened((Axis(block(6, 3, 1)), Axis(whole(5))))[0].index_set
+    (StridedRuns(start=10, length=10, stride=5, count=1),)
+    """
+    inner = math.prod(axis.extent for axis in piece[1:])
+    scaled = (
+        StridedRuns(runs.start * inner, runs.length * inner, runs.stride * inner, runs.count)
+        for runs in piece[0].index_set
+        if inner
+    )
+    return (Axis(tuple(scaled)),)
+
+
 @dataclass(frozen=True)
 class Overlap:
     """What two local axes have in common: `count` runs of `length` cells, at places that grow evenly."""

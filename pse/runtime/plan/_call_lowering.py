@@ -180,6 +180,8 @@ _DISTRIBUTED: Mapping[str, Callable[[LoweringContext, CallSite, Position], list[
     "gather": lower_gather,
     "transpose": lower_redistribution,
     "redistribute": lower_redistribution,
+    "reshape": lower_redistribution,
+    "resize": lower_redistribution,
     "exchange": lower_exchange,
     "shift": lower_shift,
 }

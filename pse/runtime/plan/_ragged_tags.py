@@ -13,7 +13,9 @@ from pse.language.check import CallSite, Swap
 from pse.language.types import Type
 
 _EXTENT = "%extent"
-_ANEW = frozenset({"scatter", "redistribute", "transpose", "zero", "gather", "replicate"})
+_ANEW = frozenset(
+    {"scatter", "redistribute", "reshape", "resize", "transpose", "zero", "gather", "replicate"}
+)
 
 
 def ragged_tags(statements: Iterable[object], uneven: Callable[[str], bool]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Lowering of the operations on distributed tags: scatter, gather, transpose, redistribute.
+"""Lowering of the operations on distributed tags: scatter, gather, transpose, redistribute, reshape.
 
 All have one form: whoever has a piece offers it to every partition that needs some of it, and the receiver
 assembles what arrives. On a node it gets the piece itself and copies what it needs, once; gather not even
@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from pse._abi.plan import ArgumentKind, CallKind
 from pse.language.check import CallSite
 from pse.language.types import Type
-from pse.runtime.distribution._strided_copies import Piece, StridedCopy, extents, strided_copies, unpacking
+from pse.runtime.distribution._strided_copies import (
+    Piece,
+    StridedCopy,
+    extents,
+    flattened,
+    strided_copies,
+    unpacking,
+)
 from pse.runtime.plan._edges import Edge, Role
 from pse.runtime.plan._lowered import Argument, Call, EngineOperation, Expect, Lowered, Part, Push
 from pse.runtime.plan._lowering_context import LoweringContext
@@ -104,10 +111,10 @@ def _concatenate(
 
 
 def lower_redistribution(context: LoweringContext, site: CallSite, position: Position) -> list[Lowered]:
-    """Transpose or redistribute: every partition gets from every other what it needs."""
+    """Transpose, redistribute or reshape: every partition gets from every other what it needs."""
     source, output = source_of(site), site.outputs[0]
     array, edge = context.shapes.type_of(site, source), Edge(site.id, source, Role.PIECES)
-    axes = _axes(len(array.shape or ()), site.module.name == "transpose")
+    axes = _axes(len(array.shape or ()), site.module.name)
     publish = _publish(context, site, position, edge, array, output.type, axes)
     here, target = position.partition or 0, context.shapes.mine(output.type, position)
     sources = context.shapes.sources(array, output.type, axes)[here]
@@ -157,7 +164,7 @@ def _publish(
     edge: Edge,
     array: Type,
     result: Type,
-    axes: tuple[int, ...],
+    axes: tuple[int, ...] | None,
 ) -> Call:
     """Offer this partition's piece to everyone whose result needs some of it."""
     mine, here = context.shapes.mine(array, position), position.partition
@@ -167,7 +174,7 @@ def _publish(
         lane = None if here is None else partition
         rank = rank_with(context, result, partition)
         pushes.append(Push(edge.tag, edge, rank, index, lane, len(parts)))
-        copies = copies_between(array, mine, context.shapes.piece(result, partition), axes)
+        copies = _shared(array, mine, context.shapes.piece(result, partition), axes)
         parts.append(part_of(array, copies))
     operation = EngineOperation(source=edge.tag, silent=True)
     checked = context.arguments.expected(site, edge.tag, position)
@@ -175,10 +182,19 @@ def _publish(
     return Call(site, CallKind.PUBLISH, position, checked, pushes, releases, operation, parts)
 
 
-def _place(context: LoweringContext, array: Type, partition: int, target: Piece, axes: Sequence[int]) -> Part:
+def _shared(array: Type, source: Piece, target: Piece, axes: Sequence[int] | None) -> list[StridedCopy]:
+    """List the copies from a piece to one of the result; without `axes` only the order of elements counts."""
+    if axes is None:
+        source, target = flattened(source), flattened(target)
+    return copies_between(array, source, target, axes)
+
+
+def _place(
+    context: LoweringContext, array: Type, partition: int, target: Piece, axes: Sequence[int] | None
+) -> Part:
     """Say where a partition's piece, or what comes of it from another node, goes in this one's result."""
     piece = context.shapes.piece(array, partition)
-    copies = copies_between(array, piece, target, axes)
+    copies = _shared(array, piece, target, axes)
     if not context.job.is_remote(context.rank, rank_with(context, array, partition)):
         return part_of(array, copies, extents(piece))
     return part_of(array, unpacking(copies, itemsize(element_of(array))))
@@ -198,14 +214,16 @@ def _assemble(
     made = context.arguments.output(site, output, position)
     pushes = context.handovers.value(site, Edge(site.id, output.tag, Role.VALUE), position)
     dead = sorted(context.live.dead_outputs(site))
-    clear = bool(output.type.distribution.halo)
+    clear = bool(output.type.distribution.halo) or site.module.name == "resize"
     operation = EngineOperation(source=source, alias=alias, clear=clear)
     return Call(site, CallKind.ASSEMBLE, position, [made], pushes, [*releases, *dead], operation, parts)
 
 
-def _axes(ndim: int, swap: bool) -> tuple[int, ...]:
-    """Give the order of axes that exchanges the last two (or doesn't); it is its own inverse."""
+def _axes(ndim: int, name: str) -> tuple[int, ...] | None:
+    """Give the order of axes of a result, which is its own inverse; None if it may have other axes."""
+    if name in ("reshape", "resize"):
+        return None
     order = list(range(ndim))
-    if swap and ndim >= 2:
+    if name == "transpose" and ndim >= 2:
         order[-2:] = reversed(order[-2:])
     return tuple(order)

@@ -29,7 +29,7 @@ from pse.runtime.distribution import _distributions as distributions
 from pse.runtime.distribution._halos import Strip, strips
 from pse.runtime.distribution._index_sets import indices
 from pse.runtime.distribution._sharing_pieces import sharing
-from pse.runtime.distribution._strided_copies import Piece, extents
+from pse.runtime.distribution._strided_copies import Piece, extents, flattened
 from pse.runtime.plan._job import Job
 from pse.runtime.plan._lowering_position import Position
 from pse.runtime.plan._ragged_tags import extent_name, ragged_tags
@@ -51,8 +51,10 @@ class Shapes:
         self.job = job
         self._pieces: dict[Type, Sequence[Piece]] = {}
         self._dimensions: dict[tuple[int, tuple[tuple[Expression, ...], ...]], dict[str, Expression]] = {}
-        self._sources: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[int]]] = {}
-        self._targets: dict[tuple[Type, Type, tuple[int, ...]], Sequence[Sequence[tuple[int, int]]]] = {}
+        self._sources: dict[tuple[Type, Type, tuple[int, ...] | None], Sequence[Sequence[int]]] = {}
+        self._targets: dict[
+            tuple[Type, Type, tuple[int, ...] | None], Sequence[Sequence[tuple[int, int]]]
+        ] = {}
         self._strips: dict[tuple[Type, frozenset[int]], tuple[list[list[Strip]], list[list[Strip]]]] = {}
 
     def type_of(self, site: CallSite, tag: str) -> Type:
@@ -94,15 +96,21 @@ class Shapes:
         """Give what a partition holds of an array."""
         return self.pieces(array)[partition if array.distribution.distributed else 0]
 
-    def sources(self, array: Type, result: Type, axes: tuple[int, ...]) -> Sequence[Sequence[int]]:
-        """List, for every piece of a result, the partitions that have something of it."""
+    def sources(self, array: Type, result: Type, axes: tuple[int, ...] | None) -> Sequence[Sequence[int]]:
+        """List, for every piece of a result, the partitions that have something of it.
+
+        `axes` is the order of the array's axes in the result; None where only the order of elements counts.
+        """
         key = (array, result, axes)
         if key not in self._sources:
-            self._sources[key] = sharing(self.pieces(array), self.pieces(result), axes)
+            held, targets = self.pieces(array), self.pieces(result)
+            if axes is None:
+                held, targets = ([flattened(piece) for piece in pieces] for pieces in (held, targets))
+            self._sources[key] = sharing(held, targets, axes)
         return self._sources[key]
 
     def targets(
-        self, array: Type, result: Type, axes: tuple[int, ...]
+        self, array: Type, result: Type, axes: tuple[int, ...] | None
     ) -> Sequence[Sequence[tuple[int, int]]]:
         """List, for every piece, the partitions whose result has something of it, and its place there."""
         key = (array, result, axes)

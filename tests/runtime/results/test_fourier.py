@@ -1,5 +1,7 @@
 """The segments of `pse:fft.coven`: what numpy.fft gives for the whole array, on any number of partitions."""
 
+import math
+
 import numpy as np
 import pytest
 from pse_testing.harness import compile_program, make_job, run
@@ -28,44 +30,61 @@ PLACES = [
 ]
 
 
-def segments(axes):
+FACTORS = [(3, 5), (4, 6), (5, 4), (2, 7)]
+"""Of one axis: n and its factors are odd and even, and more or fewer than partitions."""
+
+
+def segments(case):
     """Name each forward segment of so many axes, its inverse if it has one, and what it takes."""
-    for suffix in TYPES:
+    axes = 1 if isinstance(case, int) else len(case)
+    for suffix in TYPES if not isinstance(case, int) or case == 0 else [""]:
         yield f"fft{axes}{suffix}", f"ifft{axes}{suffix}", TYPES[suffix]
-        yield f"fft{axes}_real{suffix}", "", REAL[suffix]
         yield f"rfft{axes}{suffix}", f"irfft{axes}{suffix}", REAL[suffix]
+        if axes > 1:
+            yield f"fft{axes}_real{suffix}", "", REAL[suffix]
 
 
-def transforms(axes):
-    """Write what transforms an array by each segment, and back: two axes over P, three over Q."""
-    extents, partition = ", ".join(map(str, SHAPE[:axes])), "P" if axes == 2 else "Q"
-    for name, inverse, type in segments(axes):
-        yield f'''
-  draw("{name}") -> {type}[{extents}] {name}_a
-  scatter({name}_a) -> {name}_x @ block(0) over {partition}
-  {name}({extents}, {name}_x) -> {name}_y
-  gather({name}_y) -> {name}_z
-  tell("{name}", {name}_z)'''
-        if inverse:
-            yield f'''
-  {inverse}({extents}, {name}_y) -> {name}_b
-  gather({name}_b) -> {name}_c
-  tell("{inverse}", {name}_c)'''
+def transform(case, name, inverse, type, partition):
+    """Write what transforms an array by a segment, and back."""
+    extents, shape = given(case)
+    yield f"""
+  draw("{name}{case}") -> {type}{shape} a{name}{case}
+  scatter(a{name}{case}) -> x{name}{case} @ block(0) over {partition}
+  {name}({extents}, x{name}{case}) -> y{name}{case}
+  gather(y{name}{case}) -> z{name}{case}
+  tell("{name}{case}", z{name}{case})"""
+    if inverse:
+        yield f"""
+  {inverse}({extents}, y{name}{case}) -> b{name}{case}
+  gather(b{name}{case}) -> c{name}{case}
+  tell("{inverse}{case}", c{name}{case})"""
+
+
+def given(case):
+    """Give the extents in a call of a segment, and the shape of its array; `case` counts the factors."""
+    if isinstance(case, int):
+        return ", ".join(map(str, FACTORS[case])), [math.prod(FACTORS[case])]
+    shape = SHAPE[: len(case)]
+    return ", ".join(map(str, shape)), list(shape)
+
+
+CASES = [*range(len(FACTORS)), "__", "___"]
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("partitions", [1, 2, 3])
 def test_all_axes_are_transformed_as_numpy_does(tmp_path, partitions, place):
-    """None of the extents is a multiple of three, and one is of two."""
+    """None of the extents of several axes is a multiple of three, and one is of two."""
     (tmp_path / "m.py").write_text(MODULES)
     module, random = import_python(str(tmp_path / "m.py"), "m.py"), np.random.default_rng(1)
-    every = [one for axes in (2, 3) for one in segments(axes)]
-    for name, _, type in every:
-        numbers = random.random((2, *SHAPE[: 2 if "2" in name else 3]))
+    every = [(case, *one) for case in CASES for one in segments(case)]
+    body = ""
+    for case, name, inverse, type in every:
+        numbers = random.random((2, *given(case)[1]))
         whole = numbers[0] + 1j * numbers[1] if type in TYPES.values() else numbers[0]
-        module.given[name] = whole.astype(ELEMENTS[type])
-    names = ", ".join(name for one in every for name in one[:2] if name)
-    body = "".join(text for axes in (2, 3) for text in transforms(axes))
+        module.given[f"{name}{case}"] = whole.astype(ELEMENTS[type])
+        body += "".join(transform(case, name, inverse, type, "P" if case == "__" else "Q"))
+    names = ", ".join(sorted({name for one in every for name in one[1:3] if name}))
     text = f"""coven 1
 import "m.py" {{ draw, tell }}
 import "pse:fft.coven" {{ {names} }}
@@ -75,13 +94,14 @@ program fourier {{{body}
 }}
 """
     run(make_job(compile_program(text, tmp_path / "p.coven"), **place), poison=True)
-    for name, inverse, type in every:
-        given, found = module.given[name], module.told[name]
+    for case, name, inverse, type in every:
+        numbers, found = module.given[f"{name}{case}"], module.told[f"{name}{case}"]
         single = type in ("c64", "f32")
         bound = {"rtol": 1e-4, "atol": 1e-4} if single else {"rtol": 1e-12, "atol": 1e-12}
         assert found.dtype == (np.complex64 if single else np.complex128)
-        expected = np.fft.rfftn(given) if name.startswith("rfft") else np.fft.fftn(given)
+        expected = np.fft.rfftn(numbers) if name.startswith("rfft") else np.fft.fftn(numbers)
         np.testing.assert_allclose(found, expected, **bound)
         if inverse:
-            assert module.told[inverse].dtype == given.dtype
-            np.testing.assert_allclose(module.told[inverse], given, **bound)
+            again = module.told[f"{inverse}{case}"]
+            assert again.dtype == numbers.dtype
+            np.testing.assert_allclose(again, numbers, **bound)

@@ -275,6 +275,35 @@ def test_transforms_are_those_of_numpy(play, place, fftw, monkeypatch):
     np.testing.assert_allclose(told["same"], x, atol=1e-12)
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_elements_keep_their_order_in_other_shapes(play, place):
+    """Rows, dealt one by one or in blocks, become rows of other lengths; fewer rows than partitions, too."""
+    body = """
+  var f64[6, 5] x
+  draw("x") -> x
+  scatter(x) -> rows @ cyclic(0)
+  PARALLEL {
+    thread_B reshape(rows) -> f64[3, 2, 5] cube @ block(0)
+    thread_C reshape(cube) -> f64[30] line @ block_cyclic(0, 4)
+    thread_C resize(line) -> f64[6, 2] first @ block(0)
+    thread_B resize(first) -> f64[6, 5] with_zeros @ block(0)
+  }
+  gather(cube) -> a
+  gather(line) -> b
+  gather(first) -> c
+  gather(with_zeros) -> d
+  tell("cube", a)
+  tell("line", b)
+  tell("first", c)
+  tell("with_zeros", d)"""
+    x = np.arange(1.0, 31.0).reshape(6, 5)
+    told = play(body, {"x": x}, **place)
+    np.testing.assert_array_equal(told["cube"], x.reshape(3, 2, 5))
+    np.testing.assert_array_equal(told["line"], x.ravel())
+    np.testing.assert_array_equal(told["first"], x.ravel()[:12].reshape(6, 2))
+    np.testing.assert_array_equal(told["with_zeros"], np.where(x > 12, 0, x))
+
+
 def test_more_partitions_than_cells_are_right_and_no_cells_are_told(play):
     body = """
   var f64[N] @ block(0) u

@@ -7,6 +7,8 @@ The signatures come from the module finder; only their parameters' names and dir
 
 from __future__ import annotations
 
+import functools
+
 from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import (
@@ -35,8 +37,10 @@ from pse.language.check.standard._std_arrays import (
 )
 from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
+from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
 from pse.language.types._expressions import Apply, Name, Number, names_in, read_position, render_expression
+from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
 from pse.records import replace
 
@@ -265,6 +269,53 @@ def _redistribute(check: CallCheck, entity: TagEntity | None, goal: Target | Non
     return _laid_out(check, goal, replace(type, distribution=distribution))
 
 
+def _reshape(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
+    """Give the type that the program states for the elements: both arrays are cut into rows."""
+    type = piece_type(check, entity)
+    made = _zero(check, entity, goal) if type is not None and goal is not None else None
+    if type is None or made is None or goal is None:
+        return None
+    distribution = declared(check, goal, "@ block(0)")
+    why = "which partition an element goes to depends on it"
+    if distribution is None or refuse_dynamic(check, type, why, "give an array with a shape that is known"):
+        return None
+    made, given = replace(made, distribution=distribution), check.node.arguments[0]
+    if not _in_rows(check, type, given.span) or not _in_rows(check, made, goal.node.span):
+        return None
+    return made if _keeps_elements(check, type, made, goal.node.span) else None
+
+
+def _in_rows(check: CallCheck, type: Type, span: Span) -> bool:
+    """Report an array whose pieces are not whole rows, or have ghost cells between them."""
+    fits = type.distribution.axes == (0,) and not type.distribution.halo
+    if not fits:
+        what = f"`{check.signature.name}` works on arrays that are cut along axis 0, without a halo"
+        help = "redistribute before and after:  redistribute(…) -> rows @ block(0)"
+        message, label = f"distribution mismatch: {what}", check.context.show(type)
+        check.fail("E0312", message, span, label=label, help=help, directive=False)
+    return fits
+
+
+def _keeps_elements(check: CallCheck, type: Type, made: Type, span: Span) -> bool:
+    """Report a result whose elements have another type, or are not as many where all of them are kept."""
+    name, label = check.signature.name, check.context.show(made)
+    if made.element is not type.element:
+        message = f"`{name}` keeps the elements' type"
+        help = f"state it:  {check.context.show(replace(made, element=type.element))}"
+        check.fail("E0303", message, span, label=label, help=help, directive=False)
+    elif name == "reshape" and _elements(check, made) != _elements(check, type):
+        counts = [check.show_extent(_elements(check, one)) for one in (type, made)]
+        message = f"`reshape` keeps all elements: {counts[0]} are given, but the result has {counts[1]}"
+        help = "state a shape of as many elements, or let `resize` leave out the last ones or add zeros"
+        check.fail("E0311", message, span, label=label, help=help, directive=False)
+    return not check.failed
+
+
+def _elements(check: CallCheck, type: Type) -> Extent:
+    """How many elements an array has."""
+    return functools.reduce(extents.multiply, check.context.shape(type))
+
+
 def _transpose(check: CallCheck, entity: TagEntity | None, goal: Target | None) -> Type | None:
     type = source_type(check, entity)
     shape = type.shape or ()
@@ -471,6 +522,8 @@ OPERATIONS = {
     "gather": Operation("outside", _gather),
     "replicate": Operation("outside", _replicate),
     "redistribute": Operation("inside", _redistribute),
+    "reshape": Operation("inside", _reshape),
+    "resize": Operation("inside", _reshape),
     "transpose": Operation("", _transpose),
     "exchange": Operation("inside", _exchange),
     "shift": Operation("inside", _shift),
