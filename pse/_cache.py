@@ -18,7 +18,8 @@ _TITLES = {
     "grammar": "tables of the language's grammar",
     "trees": "syntax trees of programs and directives",
     "pages": "pages of traces that pse view --serve has made",
-    "fftw.wisdom": "how FFTW computes fastest here",
+    "fftw": "how FFTW computes fastest here",
+    "fftw.wisdom": "how FFTW computes the rows of programs/fft2d.coven fastest here",
 }
 _LOCK = "lock"
 

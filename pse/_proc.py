@@ -1,4 +1,4 @@
-"""Processes of this machine as /proc shows them, beside errors and texts under all rooms.
+"""Processes and processors of this machine as /proc shows them, beside errors and texts under all rooms.
 
 A process may end at any moment: one that is gone has no status, no descendants, no files, and no texts.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 
 from pse._abi.environment import MPI_RANK_VARIABLES
 from pse.records import dataclass
@@ -166,3 +169,17 @@ def _read(path: str) -> bytes:
             return file.read()
     except OSError:
         return b""
+
+
+@cache
+def processor_identity() -> str:
+    """Describe the processor, on which `-march=native` depends: nodes that share a cache may differ."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return os.uname().machine
+    first = text.split("\n\n")[0]
+    telling = re.findall(
+        r"^(?:model name|flags|Features|CPU part|CPU implementer)\s*:.*$", first, re.MULTILINE
+    )
+    return "\n".join([os.uname().machine, *telling])

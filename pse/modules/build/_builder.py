@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pse import __version__
+from pse._proc import processor_identity
 from pse.language.check import ModuleFile, ModuleReference
 from pse.language.diagnostics import Diagnostic, Severity, Span, error_at, has_errors, render_diagnostics
 from pse.modules._errors import BuildError
@@ -23,7 +24,6 @@ from pse.modules.build import _cache as cache
 from pse.modules.build._build_mode import FAST, BuildMode
 from pse.modules.build._build_rules import DEPENDENCIES, PRODUCT, BuildRule, Source, build_rule
 from pse.modules.build._compiler_messages import failed_build, first_mistake, translate_output
-from pse.modules.build._compilers import processor_identity
 from pse.modules.directives import _directives as directives, _finder as finder
 from pse.records import dataclass
 

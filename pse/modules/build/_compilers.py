@@ -6,11 +6,8 @@ Reads the environment (`CC`, `CXX`, `FC`, `PATH`) and `/proc/cpuinfo`; starts no
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from pse.modules._errors import BuildError
@@ -93,17 +90,3 @@ def file_identity(path: str) -> str:
     real = os.path.realpath(path)
     status = os.stat(real)
     return f"{real} {status.st_size} {status.st_mtime_ns}"
-
-
-@cache
-def processor_identity() -> str:
-    """Describe the processor, on which `-march=native` depends: nodes that share a cache may differ."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        return os.uname().machine
-    first = text.split("\n\n")[0]
-    telling = re.findall(
-        r"^(?:model name|flags|Features|CPU part|CPU implementer)\s*:.*$", first, re.MULTILINE
-    )
-    return "\n".join([os.uname().machine, *telling])

@@ -192,13 +192,12 @@ def _transform(name: str, x: Array, axis: int, b: Array) -> None:
         b[...] = 0  # Half a spectrum of no numbers has a frequency.
         return
     try:
-        from pyfftw import FFTW
+        from pse.modules.std._fftw import transform
     except ImportError:
         n = (b if name == "irfft" else x).shape[axis]
         getattr(np.fft, name)(x, n=n, axis=axis, out=b)
         return
-    direction = "FFTW_BACKWARD" if name.startswith("i") else "FFTW_FORWARD"
-    FFTW(x, b, axes=(axis,), direction=direction, flags=("FFTW_ESTIMATE",))()
+    transform(np.ascontiguousarray(x), b, axis, "FFTW_BACKWARD" if name.startswith("i") else "FFTW_FORWARD")
 
 
 def _own(x: Array, pieces: Pieces | None) -> Array:

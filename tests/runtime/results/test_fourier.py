@@ -105,3 +105,39 @@ program fourier {{{body}
             again = module.told[f"{inverse}{case}"]
             assert again.dtype == numbers.dtype
             np.testing.assert_allclose(again, numbers, **bound)
+
+
+def test_what_fftw_has_learnt_is_kept_and_learnt_again_where_it_is_damaged(tmp_path, monkeypatch):
+    """Ranks learn at once; a cut file, or a cache that can't be written to, costs time only."""
+    pyfftw = pytest.importorskip("pyfftw")
+    text = """coven 1
+partition P = 3
+program learning {
+  random(1) -> f64[6, 45] x @ block(0)
+  rfft(x) -> half
+  irfft(half, 45) -> y
+  axpy(-1.0, x, inout y)
+  norm(y) -> error
+  assert(error < 1e-12, "the numbers are other ones")
+}
+"""
+    program = compile_program(text, tmp_path / "p.coven")
+
+    def learn(cache):
+        monkeypatch.setenv("PSE_CACHE", str(cache))
+        pyfftw.forget_wisdom()
+        run(make_job(program, 2))
+        return [path for path in cache.glob("fftw/*") if path.name != "lock"]
+
+    (kept,) = learn(tmp_path / "cache")
+    whole, first = kept.read_bytes(), kept.stat().st_ino
+    learn(tmp_path / "cache")
+    assert kept.stat().st_ino == first
+    kept.write_bytes(whole[: len(whole) // 3])
+    assert learn(tmp_path / "cache") == [kept]
+    assert all(pyfftw.import_wisdom(tuple(kept.read_bytes().split(b"\0"))))
+    kept.write_bytes(b"\0".join([b"(no wisdom", b"", b"\xff"]))
+    learn(tmp_path / "cache")
+    assert all(pyfftw.import_wisdom(tuple(kept.read_bytes().split(b"\0"))))
+    (tmp_path / "file").write_text("")
+    assert learn(tmp_path / "file") == []

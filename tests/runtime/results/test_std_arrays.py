@@ -231,7 +231,7 @@ def test_sums_do_not_depend_on_where_partitions_live(play):
 def test_transforms_are_those_of_numpy(play, place, fftw, monkeypatch):
     """Rows, then columns, make the transform in two dimensions."""
     if not fftw:
-        monkeypatch.setitem(sys.modules, "pyfftw", None)
+        monkeypatch.setitem(sys.modules, "pse.modules.std._fftw", None)
     body = """
   var f64[N, M] x
   draw("x") -> x

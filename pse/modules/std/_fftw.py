@@ -1,0 +1,117 @@
+"""Fourier transforms along an axis by FFTW, in blocks that stay in the cache levels.
+
+The first transform of a kind measures how FFTW computes it fastest; what FFTW has learnt (its wisdom) is kept
+in the cache directory, in a file for each kind of processor.  One process learns at a time, and others wait
+for what it finds, so that the ranks of a node compute alike.  Transforms that are longer than a block are not
+measured: that takes seconds, and gains little.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyfftw
+from numpy.typing import NDArray
+from pyfftw import FFTW
+
+from pse import _cache
+from pse._proc import processor_identity
+from pse.files import replace_file
+
+Array = NDArray[Any]
+Make = Callable[[], FFTW]
+Place = tuple[slice, slice, slice]
+
+POINTS = 1 << 16
+"""Numbers of a block, about."""
+_ALIGNMENT = 32
+"""Bytes at whose multiples the fastest plans want arrays to begin."""
+_PLANNER = threading.Lock()
+
+
+def transform(x: Array, b: Array, axis: int, direction: str) -> None:
+    """Transform contiguous arrays of the types that FFTW has, from `x` to `b`."""
+    source, target = (a.reshape(math.prod(a.shape[:axis]), a.shape[axis], -1) for a in (x, b))
+    plans: dict[object, FFTW] = {}
+    for place in _blocks(source.shape[0], max(source.shape[1], target.shape[1]), source.shape[2]):
+        one, other = source[place], target[place]
+        kind = (one.shape, _aligned(one), _aligned(other))
+        if kind not in plans:
+            plans[kind] = _plan(one, other, direction)
+        plans[kind](one, other)
+
+
+def _blocks(before: int, n: int, behind: int) -> Iterator[Place]:
+    """Cut [before, n, behind] along the first axis and, where that is still too much, along the last one."""
+    columns = min(behind, max(POINTS // n // 8 * 8, 8))
+    rows = max(POINTS // (n * columns), 1) if columns == behind else 1
+    for row in range(0, before, rows):
+        for column in range(0, behind, columns):
+            yield slice(row, row + rows), slice(None), slice(column, column + columns)
+
+
+def _aligned(array: Array) -> int:
+    """Give the largest power of two, as far as it counts, at whose multiple an array begins."""
+    address = int(array.__array_interface__["data"][0])
+    return min(address & -address, _ALIGNMENT)
+
+
+def _plan(one: Array, other: Array, direction: str) -> FFTW:
+    """Make a plan for arrays of this form: by what is known, else by measuring, which overwrites arrays."""
+    make = functools.partial(_made, one, other, direction)
+    if max(one.shape[1], other.shape[1]) > POINTS:
+        return make("FFTW_ESTIMATE")
+    known = functools.partial(make, "FFTW_MEASURE", "FFTW_WISDOM_ONLY")
+    try:
+        return known()
+    except RuntimeError:
+        return _learnt(known, lambda: _made(_like(one), _like(other), direction, "FFTW_MEASURE"))
+
+
+def _made(one: Array, other: Array, direction: str, *flags: str) -> FFTW:
+    with _PLANNER:
+        return FFTW(one, other, axes=(1,), direction=direction, flags=flags)
+
+
+def _like(array: Array) -> Array:
+    """Make an array of another's form, which begins at a multiple of the same number of bytes."""
+    size = array.dtype.itemsize
+    span = 1 + sum(
+        (extent - 1) * stride // size for extent, stride in zip(array.shape, array.strides, strict=True)
+    )
+    first = _aligned(array) % _ALIGNMENT // size
+    memory = pyfftw.empty_aligned(first + span, array.dtype, n=2 * _ALIGNMENT)[first:]
+    return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+
+
+def _learnt(known: Make, measure: Make) -> FFTW:
+    """Plan by what other processes have learnt; else measure, and keep it where the cache can be used."""
+    folder = _cache.directory() / "fftw"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _cache.locked(folder):
+            kind = hashlib.sha256(processor_identity().encode()).hexdigest()[:16]
+            _load(folder / kind)
+            try:
+                return known()
+            except RuntimeError:
+                plan = measure()
+            replace_file(folder / kind, b"\0".join(pyfftw.export_wisdom()))
+            return plan
+    except OSError:
+        return measure()
+
+
+def _load(path: Path) -> None:
+    """Take in what is kept; FFTW takes nothing of a part that is damaged."""
+    parts = tuple(path.read_bytes().split(b"\0")) if path.exists() else ()
+    with _PLANNER:
+        if len(parts) == len(pyfftw.export_wisdom()):
+            pyfftw.import_wisdom(parts)
