@@ -1,6 +1,7 @@
 """Delay costs and the critical path of traces in which it is known what late ranks did instead of coming."""
 
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -214,6 +215,29 @@ def test_operations_on_communicators_windows_and_files_synchronize(tmp_path, nam
         f"in {name}. Of these waits 72 % are for rank 1, in halo; 28 % are for rank 0, in solve. " in sentence
     )
     assert_explained(cube)
+
+
+def test_a_program_may_make_a_communicator_in_every_step(tmp_path):
+    """What is found, and the memory for it, are as with one communicator for all steps."""
+    steps, found, peaks = 1500, [], []
+    for name, made in (("one", 1), ("many", steps)):
+        rows = PlantedWaits(2, [[0, 1]] * made)
+        for step in range(steps):
+            begin, common = 1000 * (step + 1), {"c": pair(1 + step % made, 0), "flags": Collective.BARRIER}
+            late = {"a": ROUTINES.index("halo")}
+            rows.rows[1].append({"time": begin, "type": EventType.REGION_ENTER, **late})
+            rows.rows[1].append({"time": begin + 500, "type": EventType.REGION_LEAVE, "b": begin, **late})
+            for rank, come in ((0, begin), (1, begin + 500)):
+                rows.call(rank, "MPI_Barrier", come, begin + 510,
+                    {"type": EventType.MPI_COLLECTIVE_BEGIN, "time": come, "a": NONE, **common},
+                    {"type": EventType.MPI_COLLECTIVE_END, "time": begin + 510, **common})  # fmt: skip
+        trace = rows.write(tmp_path / name)
+        tracemalloc.start()
+        found.append(values_of(analyze(trace), "delay_barrier"))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert found == [{("halo", 1): 500 * steps}] * 2
+    assert peaks[1] < 2 * peaks[0]
 
 
 def test_operations_on_two_windows_are_told_apart(tmp_path):

@@ -34,6 +34,7 @@ JOIN = 255
 JOINT_DTYPE = np.dtype([("rank", "<u4"), ("identity", "<u8"), ("time", "<f8")])
 """A rank's part in an operation that nobody leaves before the last one comes, at that time."""
 
+_PART_DTYPE = np.dtype([("rank", "<u4"), ("identity", "<u8")])
 _MEETING_DTYPE = np.dtype([("rank", "<u4"), ("late", "<u4"), ("identity", "<u8"), ("time", "<f8")])
 
 
@@ -71,6 +72,7 @@ def last_synchronizations(
     since_came : array of float64
         Of those that came.
     """
+    joint = _by_members(joint, peers)
     met = _meetings(waits, joint)
     to = streams.owners(met["late"], peers.rank)
     rows = peers.deliver(columns_of(met), _MEETING_DTYPE, to).rows
@@ -83,6 +85,31 @@ def last_synchronizations(
         (_pair(came["late"], came["rank"]), came["begin"]),
     )
     return delivery.reply(found), found
+
+
+def _by_members(joint: Array, peers: Peers) -> Array:
+    """Give communicators with the same members one identity; collective.
+
+    A program may make a communicator in every step, and what is looked at is the last operation of each.
+    """
+    parts, of_part = np.unique(joint[["rank", "identity"]].astype(_PART_DTYPE), return_inverse=True)
+    to = (parts["identity"] % np.uint64(peers.size)).astype("<i8")
+    delivery = peers.deliver(columns_of(parts), _PART_DTYPE, to)
+    _, of_row = np.unique(delivery.rows["identity"], return_inverse=True)
+    sums = np.zeros(int(of_row.max(initial=-1)) + 1, "<u8")
+    np.add.at(sums, of_row, _mixed(delivery.rows["rank"]))
+    merged = joint.copy()
+    merged["identity"] = delivery.reply(sums[of_row])[of_part]
+    return merged
+
+
+def _mixed(ranks: Array) -> Array:
+    """Numbers whose sums tell sets of ranks apart: the finalizer of SplitMix64 (Steele et al., 2014)."""
+    mixed = (ranks.astype("<u8") + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    found: Array = mixed ^ (mixed >> np.uint64(31))
+    return found
 
 
 def _meetings(waits: Array, joint: Array) -> Array:
