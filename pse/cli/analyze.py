@@ -153,10 +153,10 @@ def _remedy_lines(cube: Cube, source: Path, top: int) -> list[str]:
 
         with contextlib.suppress(PseError):  # Not every run can be simulated.
             found = advise(source)
-            lines += [f"{_gain(found)} (pse advise {source})."] if found.proposal else []
+            lines += [_gain(found, source)] if found.proposal else []
     return ["", "what may help", *lines] if lines else []
 
 
-def _gain(found: "Advice") -> str:
-    changes = count_text(len(found.proposal), "change")
-    return f"With {changes} of its threads the program takes {share_text(found.gain)} less time, as simulated"
+def _gain(found: "Advice", source: Path) -> str:
+    changes = f"{count_text(len(found.proposal), 'change')}, which pse advise {source} shows,"
+    return f"With {changes} the program takes {share_text(found.gain)} less time, as simulated."

@@ -46,10 +46,24 @@ def test_a_rank_that_is_late_in_no_call_is_told_so(name, where):
     cube = waiting("mpi_latesender", [60, 0])
     costs = np.zeros((3, 2))
     costs[0, 1] = 60
-    paths = (CallPath(-1, "program", name), *cube.call_paths[1:])
+    paths = (CallPath(-1, "program", name), CallPath(0, "module", "main", PLACE), cube.call_paths[2])
     values = {**cube.values, "delay_latesender": costs}
     (sentence,) = remedies(Cube(paths, cube.locations, values))
     assert f"rank 1 is late, in {name}, {where}. " in sentence
+
+
+def test_waits_of_the_runtime_itself_get_no_sentence():
+    cube = waiting("mpi_wait_nxn", [60, 0], "MPI_Allgather")
+    paths = (CallPath(-1, "program", "ring.coven"), *cube.call_paths[1:])
+    assert list(remedies(Cube(paths, cube.locations, cube.values))) == []
+
+
+@pytest.mark.parametrize(("source", "words"), [("same", "MPI_ANY_TAG"), ("different", "MPI_ANY_SOURCE")])
+def test_messages_in_wrong_order_are_for_a_receive_that_takes_any(source, words):
+    cube = waiting("mpi_latesender_wo", [60, 0])
+    values = {**cube.values, f"mpi_lswo_{source}": cube.values["mpi_latesender_wo"]}
+    (sentence,) = remedies(Cube(cube.call_paths, cube.locations, values))
+    assert words in sentence
 
 
 def called_from_two(metric: str) -> Cube:
@@ -125,6 +139,14 @@ def test_where_inflight_is_the_limit_the_advice_says_so():
     assert "The loop's inflight is the limit" in sentence
 
 
+def test_a_tag_that_all_wait_for_as_long_as_for_an_iteration_is_late_for_that_reason():
+    cube = waiting("queue_empty", [50, 50], kind="wait")
+    values = {**cube.values, "iteration_wait": cube.values["queue_empty"]}
+    sentence, _ = remedies(Cube(cube.call_paths, cube.locations, values))
+    assert sentence.startswith("Queue empty")
+    assert "The loop's inflight is the limit" in sentence
+
+
 def test_a_larger_arena_is_no_remedy_for_readers_that_are_slower():
     (sentence,) = remedies(waiting("arena_wait", [50, 50], kind="wait"))
     assert "make these faster" in sentence
@@ -159,7 +181,7 @@ def test_a_thread_of_its_own_is_no_remedy_for_what_is_waited_for_once(tmp_path, 
 
 def test_what_is_alone_on_its_thread_gets_no_other_one(tmp_path):
     (sentence, *_) = remedies(in_turn(tmp_path, [300, 300, 300], is_alone=True))
-    assert "alone on its thread: make it faster" in sentence
+    assert "_frame is the slowest call before the tag, and alone on its thread: make it faster" in sentence
     assert "give it a thread" not in sentence
 
 

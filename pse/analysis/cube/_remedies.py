@@ -17,6 +17,7 @@ from pse.trace.format import Array
 _LEAST = 0.01  # Of all time; shorter waits aren't worth a sentence.
 _NAMED = 3  # Ranks, and causes.
 _MOST = 0.9
+_MAIN = 0.5
 
 _REMEDIES = {
     "mpi_latesender": "Their senders come late: let these send before their other work, or share work evenly",
@@ -43,10 +44,6 @@ _REMEDIES = {
     "mpi_earlyscan": "Ranks before these come late: share the work before it evenly, the lower ranks' first",
     "mpi_latebroadcast": "The root comes late: let it send before its other work, or start the non-blocking"
     " form and work on until the data is needed",
-    "queue_empty": "What defines the tag is slower than its readers: give it a thread of its own, or let more"
-    " iterations be in flight",
-    "queue_full": "What reads the tag is slower than this thread: give the reader a thread of its own, or"
-    " more processors; deeper queues help only for a while",
     "partition_parked": "Partitions wait for each other's messages: send before other work, or let each"
     " processor have more partitions",
     "arena_wait": "Memory is short until readers free it: make these faster, or let fewer iterations be in"
@@ -58,6 +55,10 @@ _REMEDIES = {
     "iteration_wait": "The loop's inflight is the limit, as many iterations are under way: a larger inflight"
     " lets the next one begin, until the slowest call is the limit",
 }
+_SAME_SENDER = (
+    "Other messages of the same sender were there already: receive in the order in which it sends, or with"
+    " MPI_ANY_TAG or one MPI_Waitall for all"
+)
 _EARLY_RECEIVE = (
     "Post the receive earlier with MPI_Irecv and wait where its data is needed; or let senders send"
 )
@@ -69,13 +70,23 @@ _ONCE = (
     "Each waits once, as at the start, so that no other thread and no deeper queue can make it shorter: make"
     " what comes before it faster, or let it begin sooner"
 )
-_ALONE = {
-    "queue_empty": "What defines the tag is slower than its readers, and alone on its thread: make it faster,"
-    " or share it among more processors",
-    "queue_full": "What reads the tag is slower than this thread, and alone on its own: make it faster,"
-    " or share it among more processors; deeper queues help only for a while",
+_OF_QUEUES = {
+    "queue_empty": (
+        "What defines the tag is slower than its readers",
+        "{} is the slowest call before the tag",
+    ),
+    "queue_full": ("What reads the tag is slower than this thread", "{} is the slowest call behind the tag"),
 }
-"""Where the remedy is another assignment to threads, and a call has a thread of its own already."""
+"""Waits at queues: what is slow, and the same if it is known."""
+_ELSEWHERE = {
+    "queue_empty": "give it a thread of its own, or let more iterations be in flight",
+    "queue_full": "give it a thread of its own, or more processors; deeper queues help only for a while",
+}
+_FASTER = {
+    "queue_empty": "make it faster, or share it among more processors",
+    "queue_full": "make it faster, or share it among more processors; deeper queues help only for a while",
+}
+"""Where it has a thread of its own already."""
 _RING_WAITS = ("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver")
 _BETWEEN_METAHOSTS = "If the link between metahosts is slow, let fewer and larger messages cross it"
 
@@ -135,12 +146,23 @@ def _waits_by_place(cube: Cube) -> list[_Wait]:
     """Wait states by place, the longest first."""
     found: dict[tuple[str, str], _Wait] = {}
     for metric, path, values in longest_waits(cube, len(cube.call_paths) * len(LISTED_WAITS)):
+        if _is_of_runtime(cube, path):
+            continue
         state, where = metric.removesuffix(GRID), _where(cube, path)
         known = found.get((state, where), _Wait(state, where, [], np.zeros_like(values), 0.0))
         paths = known.paths if path in known.paths else [*known.paths, path]
         far = known.far + (values.sum() if metric != state else 0.0)
         found[state, where] = _Wait(state, where, paths, known.values + values, far)
     return sorted(found.values(), key=lambda wait: -wait.values.sum())
+
+
+def _is_of_runtime(cube: Cube, path: int) -> bool:
+    """Whether a routine of MPI is called by the runtime of a Coven program itself, as when ranks start."""
+    if not cube.call_paths[0].name.endswith(".coven") or cube.call_paths[path].kind != "routine":
+        return False
+    while path >= 0 and cube.call_paths[path].kind != "module":
+        path = cube.call_paths[path].parent
+    return path < 0
 
 
 def _by_place(cube: Cube, costs: Array) -> list[tuple[str, Array]]:
@@ -222,10 +244,10 @@ def _remedy(cube: Cube, metric: str, path: int) -> str:
         return _RING.format(shifts)
     if metric == "mpi_latesender" and not cube.call_paths[path].name.startswith("MPI_Wait"):
         return f"{_EARLY_RECEIVE} before their other work"
-    if metric in _ALONE and _is_once(cube, metric, path):
-        return _ONCE
-    if metric in _ALONE and _is_alone(cube, metric, path):
-        return _ALONE[metric]
+    if metric == "mpi_latesender_wo" and _is_of_one_sender(cube, path):
+        return _SAME_SENDER
+    if metric in _OF_QUEUES:
+        return _ONCE if _is_once(cube, metric, path) else _of_queue(cube, metric, path)
     return _REMEDIES.get(metric) or BY_NAME[metric].meaning.rstrip(".")
 
 
@@ -235,9 +257,29 @@ def _is_once(cube: Cube, metric: str, path: int) -> bool:
     return longest is not None and bool(longest["value"] * np.count_nonzero(values) >= _MOST * values.sum())
 
 
-def _is_alone(cube: Cube, metric: str, path: int) -> bool:
-    """Whether the rank that is late the longest for a wait calls one module only."""
+def _is_of_one_sender(cube: Cube, path: int) -> bool:
+    """Whether messages in wrong order are mostly those of one sender."""
+    same, different = (cube.exclusive(f"mpi_lswo_{name}")[path].sum() for name in ("same", "different"))
+    return bool(same > different)
+
+
+def _of_queue(cube: Cube, metric: str, path: int) -> str:
+    """What helps at a queue: against the slowest call, or against inflight if that is waited for as long."""
+    waits = cube.exclusive(metric)[path].sum()
+    if metric == "queue_empty" and cube.total("iteration_wait") >= _MAIN * waits:
+        return _REMEDIES["iteration_wait"]
     costs = cube.causes_of(metric, path)
+    unknown, known = _OF_QUEUES[metric]
+    slowest = int(costs.sum(axis=1).argmax())
+    is_main = costs.any() and costs[slowest].sum() >= _MAIN * costs.sum()
+    is_call = cube.call_paths[slowest].kind == "module"
+    slow = known.format(cube.call_paths[slowest].name) if is_main and is_call else unknown
+    alone = _is_alone(cube, costs)
+    return f"{slow}, and alone on its thread: {_FASTER[metric]}" if alone else f"{slow}: {_ELSEWHERE[metric]}"
+
+
+def _is_alone(cube: Cube, costs: Array) -> bool:
+    """Whether the rank that is late the longest calls one module only."""
     modules = [number for number, own in enumerate(cube.call_paths) if own.kind == "module"]
     if not costs.any() or "visits" not in cube.values:
         return False
