@@ -9,6 +9,7 @@ References
 .. [1] D. H. Bailey, "FFTs in external or hierarchical memory", Journal of Supercomputing 4 (1990) 23-35.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,15 @@ def _own(extent: int) -> NDArray[np.int64]:
 
 # @ coven module twiddle(inout T a[h, m], in i64 r, in i64 c, in i64 sign)
 def twiddle(a: Array, r: int, c: int, sign: int) -> None:
-    """Multiply row k1 and column j2 by exp(sign * 2 pi i * k1 * j2 / n); the partition has some columns."""
-    columns = _own(c) * (sign * 2j * np.pi / (r * c))
-    for k1 in range(1, len(a)):
-        a[k1] *= np.exp(k1 * columns)
+    """Multiply row k1 and column j2 by exp(sign * 2 pi i * k1 * j2 / n); the partition has some columns.
+
+    Factors are products of those of some first rows and those of every so many rows: few exponentials.
+    """
+    columns, some = _own(c) * (sign * 2j * np.pi / (r * c)), math.isqrt(len(a)) + 1
+    factors = np.exp(np.arange(some)[:, None] * columns)
+    for first in range(0, len(a), some):
+        rows = a[first : first + some]
+        rows *= np.exp(first * columns) * factors[: len(rows)]
 
 
 # @ coven module pair(in T b[h, c], in i64 m, out T e[h, 2 * m])
