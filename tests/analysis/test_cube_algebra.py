@@ -71,6 +71,44 @@ def test_a_program_whose_file_has_another_name_is_the_same(place, is_same):
     assert (cube_difference(*cubes).values == {}) == is_same
 
 
+def called(*places, name="ring.py"):
+    """A cube whose program calls a function of one name at each of these places."""
+    own = CallPath(0, "routine", name, f"/home/{name}:1:1")
+    paths = (CallPath(-1, "program", "program"), own, *(CallPath(1, "routine", "swap", p) for p in places))
+    return Cube(paths, (Location("m", "node", 0),), {"time": np.arange(len(paths))[:, None] + 1.0})
+
+
+def test_functions_of_one_name_in_other_files_are_others(tmp_path):
+    cube = called("/a/ma.py:3:1", "/a/mb.py:3:1", "/a/mb.py:9:1", "/b/mb.py:9:1")
+    for joined in (cube_mean([cube, cube]), cube_union([cube, cube])):
+        assert joined.call_paths == cube.call_paths
+        assert joined.exclusive("time").tolist() == cube.exclusive("time").tolist()
+    assert cube_difference(cube, cube).values == {}
+    assert cube_cut(cube, "swap (ma.py:3)").total("time") == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        ("/a/ma.py:3:1", "/b/ma.py:7:1", True),  # copied and edited
+        ("/a/ma.py:3:1", "/a/mb.py:3:1", False),
+        ("/a/ma.py:3:1", "", True),  # without debug information
+        ("/home/ring.py:3:1", "/home/copy.py:5:1", True),  # the program's own file
+        ("/home/ring.py:3:1", "/home/ring.py:5:1", False),  # no longer that of the program
+    ],
+)
+def test_functions_are_told_apart_by_the_name_of_their_file(old, new, is_same):
+    changed = cube_difference(called(old), called(new, name="copy.py"))
+    assert (changed.values == {}) == is_same
+    assert len(changed.call_paths) == (3 if is_same else 4)
+
+
+def test_of_functions_in_one_file_lines_tell_which():
+    changed = cube_difference(called("ma.py:3:1", "ma.py:9:1"), called("ma.py:9:1"))
+    assert [path.place for path in changed.call_paths[2:]] == ["ma.py:3:1", "ma.py:9:1"]
+    assert changed.exclusive("time")[2:].tolist() == [[-3], [-1]]
+
+
 def test_a_mean_counts_what_a_cube_lacks_as_nothing():
     mean = cube_mean([made([100, 100], [80, 20]), made([60], [40], ranks=(1,))])
     assert mean.exclusive(WAIT)[2].tolist() == [40, 30]

@@ -2,25 +2,27 @@
 
 After F. Song, F. Wolf, N. Bhatia, J. Dongarra, S. Moore: An algebra for cross-experiment performance
 analysis, ICPP 2004.  Call paths of two cubes are the same if they and all call paths above them have the same
-kind and name, but for names of programs and of their own files; locations are the same if they have the same
-rank and thread, wherever they ran.
+kind, name and, of routines, name of file, but for names of programs and of their own files.  Lines tell apart
+those of one cube that have all that in common.  Locations are the same if they have the same rank and thread,
+wherever they ran.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pse.analysis.cube._cube import CallPath, Cube, Location
 from pse.analysis.cube._metrics import METRICS, ancestors
 from pse.errors import UsageError
-from pse.text import change_text, time_text
+from pse.text import change_text, program_line, split_place, time_text
 from pse.trace.format import Array
 
 _STRANGE = "no function nor region of {} is in {}: if these are two programs, differences say little"
+_OWN_FILE = "/"  # Stands for the program's own file, which may have another name later; no file has this one.
+_Key = tuple[int, str, str]
 
 
 def cube_difference(old: Cube, new: Cube) -> Cube:
@@ -123,11 +125,12 @@ class _Joined:
         self._cubes = cubes
         self._paths: list[CallPath] = []
         self._locations: dict[tuple[int, int], Location] = {}
-        known: dict[tuple[int, str, str], int] = {}
+        self._known: dict[_Key, dict[int, _Spot]] = {}
         scripts = [_script(cube) for cube in cubes]
+        files = [_own_file(cube) for cube in cubes]
         self._rows = [
-            self._join(cube, known, None if None in scripts else script)
-            for cube, script in zip(cubes, scripts, strict=True)
+            self._join(cube, None if None in scripts else script, "" if "" in files else file)
+            for cube, script, file in zip(cubes, scripts, files, strict=True)
         ]
         for cube in cubes:
             for location in cube.locations:
@@ -143,15 +146,20 @@ class _Joined:
         self._order = sorted(self._locations)
         self.shape = (len(self._paths), len(self._order))
 
-    def _join(self, cube: Cube, known: dict[tuple[int, str, str], int], script: int | None) -> list[int]:
-        rows: list[int] = []
-        for number, path in enumerate(cube.call_paths):
-            parent = rows[path.parent] if path.parent >= 0 else -1
-            key = (parent, path.kind, "" if parent < 0 or number == script else path.name)
-            if key not in known:
-                known[key] = len(self._paths)
-                self._paths.append(CallPath(parent, path.kind, path.name, path.place))
-            rows.append(known[key])
+    def _join(self, cube: Cube, script: int | None, own_file: str) -> list[int]:
+        rows = [-1] * len(cube.call_paths)
+        for group in _namesakes(cube, script):
+            first = cube.call_paths[group[0]]
+            parent = rows[first.parent] if first.parent >= 0 else -1
+            key = (parent, first.kind, _joined_name(group[0], first, script))
+            known = self._known.setdefault(key, {})
+            spots = {number: _spot(cube.call_paths[number], own_file) for number in group}
+            found = _pairs(spots, known)
+            for number, spot in spots.items():
+                rows[number] = found.get(number, len(self._paths))
+                if number not in found:
+                    known[len(self._paths)] = spot
+                    self._paths.append(replace(cube.call_paths[number], parent=parent))
         return rows
 
     def have_common_functions(self) -> bool:
@@ -178,14 +186,79 @@ class _Joined:
         return Cube(tuple(self._paths), locations, kept, title, problems)
 
 
+@dataclass(frozen=True)
+class _Spot:
+    """Where a routine is: the whole place, and the name of its file and the line, "" if unknown."""
+
+    place: str
+    file: str
+    line: str
+
+
+_SAME: tuple[Callable[[_Spot, _Spot], bool], ...] = (
+    lambda one, other: one == other,
+    lambda one, other: (one.file, one.line) == (other.file, other.line),
+    lambda one, other: one.file == other.file,
+    lambda one, other: not (one.file and other.file),
+)
+"""When two routines of one name are the same: the surer comes first."""
+
+
+def _spot(path: CallPath, own_file: str) -> _Spot:
+    if path.kind != "routine":
+        return _Spot(path.place, "", "")
+    file = _file(path)
+    line = str(program_line(path.place) or "")
+    return _Spot(path.place, _OWN_FILE if file and file == own_file else file, line)
+
+
+def _pairs(spots: dict[int, _Spot], known: dict[int, _Spot]) -> dict[int, int]:
+    """Which of the known routines each of those of one cube is; each is that of one at most."""
+    found: dict[int, int] = {}
+    left = dict(known)
+    for same in _SAME:
+        for number, spot in spots.items():
+            row = next((row for row, other in left.items() if same(spot, other)), None)
+            if number not in found and row is not None:
+                found[number] = row
+                del left[row]
+    return found
+
+
+def _namesakes(cube: Cube, script: int | None) -> Iterable[list[int]]:
+    """Call paths in groups that have the parent, the kind and the name in common; parents come first."""
+    found: dict[_Key, list[int]] = {}
+    for number, path in enumerate(cube.call_paths):
+        key = (path.parent, path.kind, _joined_name(number, path, script))
+        found.setdefault(key, []).append(number)
+    return found.values()
+
+
+def _joined_name(number: int, path: CallPath, script: int | None) -> str:
+    """The name that counts: programs and their own files may have other names later."""
+    return "" if path.parent < 0 or number == script else path.name
+
+
+def _file(path: CallPath) -> str:
+    return split_place(path.place)[0].rpartition("/")[2]
+
+
 def _script(cube: Cube) -> int | None:
     """The call path of the program's own file, if there is one: the program may be in another one later."""
     found = [
         number
         for number, path in enumerate(cube.call_paths)
-        if path.parent == 0 and path.place and Path(path.place.partition(":")[0]).name == path.name
+        if path.parent == 0 and path.place and _file(path) == path.name
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _own_file(cube: Cube) -> str:
+    """The name of the file that the program begins in: its script, or that of ``main``; "" if unknown."""
+    script = _script(cube)
+    mains = [path for path in cube.call_paths if path.parent == 0 and path.name == "main"]
+    begins = mains if script is None else [cube.call_paths[script]]
+    return _file(begins[0]) if begins else ""
 
 
 def difference_text(old: Cube, new: Cube, top: int = 10) -> Iterator[str]:
@@ -225,7 +298,7 @@ def difference_text(old: Cube, new: Cube, top: int = 10) -> Iterator[str]:
         yield ""
         yield "the largest changes, by call path"
     for time, title, path in rows:
-        yield f"{change_text(time / whole):>10}  {title}: {changed.path_text(path)}"
+        yield f"{change_text(time / whole):>10}  {title}: {changed.path_text(path, places=True)}"
 
 
 def _largest(changed: Cube, top: int) -> list[tuple[float, str, int]]:

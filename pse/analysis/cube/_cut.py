@@ -8,7 +8,7 @@ import numpy as np
 
 from pse.analysis.cube._cube import CallPath, Cube
 from pse.errors import UsageError
-from pse.text import did_you_mean
+from pse.text import did_you_mean, source_line
 
 
 def cube_cut(cube: Cube, name: str) -> Cube:
@@ -19,7 +19,8 @@ def cube_cut(cube: Cube, name: str) -> Cube:
     cube : Cube
         The whole.
     name : str
-        Name of a loop (``"loop cycle"``), call site, module or routine; its line may be left out.
+        Name of a loop (``"loop cycle"``), call site, module or routine; its line may be left out.  Of routines
+        of one name in several files, file and line say which: ``"solve (heat.c:12)"``.
 
     Returns
     -------
@@ -47,6 +48,7 @@ def cube_cut(cube: Cube, name: str) -> Cube:
     return replace(cube, values=values, title=f"{name} of {cube.title}")
 
 
-def _names(path: CallPath) -> tuple[str, str]:
-    """Give the name of what a call path ends in, with and without its line."""
-    return path.name, path.name.partition(" (line ")[0]
+def _names(path: CallPath) -> set[str]:
+    """Give the names of what a call path ends in, with and without its line."""
+    place = source_line(path.place) if path.kind == "routine" else ""
+    return {path.name, path.name.partition(" (line ")[0]} | ({f"{path.name} ({place})"} if place else set())
