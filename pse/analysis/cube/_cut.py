@@ -19,8 +19,8 @@ def cube_cut(cube: Cube, name: str) -> Cube:
     cube : Cube
         The whole.
     name : str
-        Name of a loop (``"loop cycle"``), call site, module or routine; its line may be left out.  Of routines
-        of one name in several files, file and line say which: ``"solve (heat.c:12)"``.
+        Name of a loop (``"loop cycle"``), call site, module or routine; its line may be left out.  Of
+        routines of one name in several files, file and line say which: ``"solve (heat.c:12)"``.
 
     Returns
     -------
