@@ -25,7 +25,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "bench": ("subjects",),
     "advise": ("rewrite", "search", "simulate", "model"),
     "views": ("page", "cube", "frames", "gantt", "charts", "graph", "core"),
-    "analysis": ("path", "statistics", "replay", "clocks", "patterns", "cube", "history", "waits"),
+    "analysis": ("path", "chains", "statistics", "replay", "clocks", "patterns", "cube", "history", "waits"),
     "emulate": (
         "launches",
         "job",

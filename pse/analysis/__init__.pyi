@@ -1,5 +1,12 @@
 from ._activity import Activity as Activity, BlockKind as BlockKind, rank_activity as rank_activity
 from ._job import analyze_in_job as analyze_in_job
+from .chains._chain_search import (
+    final_waits as final_waits,
+    parse_time as parse_time,
+    wait_chain as wait_chain,
+    wait_suspects as wait_suspects,
+)
+from .chains._wait_ends import wait_ends as wait_ends
 from .cube._algebra import (
     cube_difference as cube_difference,
     cube_mean as cube_mean,
@@ -51,12 +58,6 @@ from .statistics._run_differences import (
     run_differences as run_differences,
 )
 from .statistics._statistics_text import statistics_text as statistics_text
-from .waits._chain_search import (
-    final_waits as final_waits,
-    parse_time as parse_time,
-    wait_chain as wait_chain,
-    wait_suspects as wait_suspects,
-)
 from .waits._chain_text import wait_chain_text as wait_chain_text
 from .waits._wait_causes import wait_causes as wait_causes
 from .waits._wait_chain import (
@@ -66,5 +67,4 @@ from .waits._wait_chain import (
     WaitChain as WaitChain,
     WaitEnd as WaitEnd,
 )
-from .waits._wait_ends import wait_ends as wait_ends
 from .waits._wake_candidates import CauseKind as CauseKind

@@ -1,1 +1,1 @@
-"""Why ranks waited: who ended each wait, and the chain from wait to wait."""
+"""Why ranks waited: who ended each wait, and the links of a chain from wait to wait."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from pse.analysis._activity import Activity, BlockKind, rank_activity
+from pse.analysis.chains._mpi_wait_causes import mpi_wait_causes
 from pse.analysis.waits._cause_description import CauseDescriber
-from pse.analysis.waits._mpi_wait_causes import mpi_wait_causes
 from pse.analysis.waits._thread_choice import RankThreads
 from pse.analysis.waits._unended_calls import UnendedCalls
 from pse.analysis.waits._wait_causes import wait_causes
@@ -187,7 +187,7 @@ class _Search:
     def _waiting_threads(self, rank: int) -> list[int]:
         """Threads of a rank in calls of MPI at the moment; only those that others kept waiting if any did."""
         rows = [row for row in self._open_calls(rank) if self._routine_name(row).startswith("MPI_")]
-        kept = [row for row in rows if self._mpi[row]["rank"] != NONE and self._mpi[row]["time"] > self._time]
+        kept = [row for row in rows if self._cause_in_mpi(row) is not None]
         return sorted({int(self._threads.of_call[row]) for row in kept or rows})
 
     def _late_thread(self, rank: int, until: int | None) -> int:
@@ -309,12 +309,15 @@ class _Search:
         return dataclasses.replace(link, ended_by=end, awaited=awaited)
 
     def _in_routine(self, rank: int, name: str, row: int) -> Link:
-        call, cause = self._activity.routines[row], self._mpi[row]
-        ended = None
-        if cause["rank"] != NONE and cause["time"] > self._time:
-            ended = self._describer.of_routine(cause)
+        call, cause = self._activity.routines[row], self._cause_in_mpi(row)
+        ended = None if cause is None else self._describer.of_routine(cause)
         times = int(call["enter"]), int(call["leave"])
         return Link(rank, name, "mpi", *times, routine=self._routine_name(row), ended_by=ended)
+
+    def _cause_in_mpi(self, row: int) -> Any | None:
+        """Who came late to a call of MPI, after the moment."""
+        later = (cause for cause in self._mpi[row] if cause["rank"] != NONE and cause["time"] > self._time)
+        return next(later, None)
 
     def _waiting(self, rank: int, name: str, block: int) -> Link:
         wait = self._activity.waits[self._activity.blocks["row"][block]]

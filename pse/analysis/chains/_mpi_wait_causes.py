@@ -1,7 +1,10 @@
 """Who kept a call of MPI waiting: a late sender, a late receiver, or the last one to enter a collective.
 
-A send waits for its receive if MPI doesn't keep the message meanwhile.  No event says so, and MPI libraries
-differ; but a message that was complete before its receive was posted was kept, and so are smaller ones.
+Late senders, and whom collective operations wait for, are those that the analysis finds (`late_stays`), so
+that both name the same ranks.  Two things it does not tell.  Who gathers waits until the last one comes, not
+only until the first.  And a send waits for its receive if MPI doesn't keep the message meanwhile: no event
+says so, and MPI libraries differ; but a message that was complete before its receive was posted was kept, and
+so are smaller ones.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from pse.analysis._activity import Activity
+from pse.analysis.patterns._collective import N_TO_ONE
+from pse.analysis.replay._analysis import late_stays
 from pse.analysis.waits._wait_causes import CAUSE_DTYPE, WAKE_WINDOW_NS, no_causes
 from pse.analysis.waits._wake_candidates import CauseKind
 from pse.trace import Collective
@@ -30,18 +35,29 @@ def mpi_wait_causes(activity: Activity) -> Array:
 
     Returns
     -------
-    array of CAUSE_DTYPE, shape of `activity.routines`
-        `message` is a row of `mpi_messages`; -1: it was a collective operation, or nobody.
+    array of CAUSE_DTYPE, shape (routines, 2)
+        For each of `activity.routines` the first rank that came late, and the last one, in which the waiting
+        ended.  They differ where a call gathers from several ranks.  `message` is a row of `mpi_messages`;
+        -1: it was a collective operation, or nobody.
     """
-    found = no_causes(len(activity.routines))
-    if len(found):
+    first, last = no_causes(len(activity.routines)), no_causes(len(activity.routines))
+    if len(last):
         within, messages = _Within(activity), mpi_messages(activity.trace)
-        late = np.concatenate([_late_senders(messages, within), _late_receivers(activity, messages, within)])
+        found = _found_by_analysis(activity, messages, within)
+        late = np.concatenate([_late_receivers(activity, messages, within), found])
         late = late[np.argsort(late["time"], kind="stable")]  # The last one counts.
-        for name in CAUSE_DTYPE.names or ():
-            found[name][late["row"]] = late[name]
-        _last_to_enter(mpi_collectives(activity.trace), within, found)
-    return found
+        _set(last, late)
+        gathers = _last_to_enter(mpi_collectives(activity.trace), within, last)
+        first[:] = last
+        of_collective = found[found["kind"] == CauseKind.COLLECTIVE]
+        _set(first, of_collective)
+        _set(last, of_collective[~gathers[of_collective["row"]]])
+    return np.stack([first, last], axis=1)
+
+
+def _set(causes: Array, late: Array) -> None:
+    for name in CAUSE_DTYPE.names or ():
+        causes[name][late["row"]] = late[name]
 
 
 class _Within:
@@ -79,12 +95,41 @@ class _Within:
         return times
 
 
-def _late_senders(messages: Array, within: _Within) -> Array:
-    """Messages that came within a call and were sent after it began."""
-    ends = np.flatnonzero((messages["sent"] >= 0) & (messages["received"] >= 0))
-    rows = within(messages["receiver"][ends], messages["received"][ends])
-    late = (rows >= 0) & (messages["sent"][ends] > within.entered(rows))
-    return _late(ends[late], rows[late], messages["sender"], messages["sent"], CauseKind.MESSAGE)
+def _found_by_analysis(activity: Activity, messages: Array, within: _Within) -> Array:
+    """Late senders and those that were late for collective operations, as the analysis tells them."""
+    stays = late_stays(activity.trace)
+    stays = stays[np.isin(stays["kind"][:, 0], (CauseKind.MESSAGE, CauseKind.COLLECTIVE))]
+    begins = np.rint(stays["begin"]).astype("<i8")
+    rows = within(stays["rank"], begins)
+    known = (rows >= 0) & (within.entered(rows) == begins)
+    stays, rows = stays[known], rows[known]
+    made = np.zeros(len(stays), [*CAUSE_DTYPE.descr, ("row", "<i8")])
+    made["rank"], made["kind"], made["row"] = stays["late"][:, 0], stays["kind"][:, 0], rows
+    made["time"] = np.rint(stays["time"][:, 0])
+    made["message"] = _messages_of(stays["rank"], made, messages)
+    by_message = made["message"] >= 0
+    made["time"][by_message] = messages["sent"][made["message"][by_message]]
+    return made
+
+
+def _messages_of(receivers: Array, late: Array, messages: Array) -> Array:
+    """The first message that each late sender sent since it came, -1 for none."""
+    found = np.full(len(late), -1)
+    asked = np.flatnonzero(late["kind"] == CauseKind.MESSAGE)
+    sent = np.flatnonzero((messages["sent"] >= 0) & (messages["received"] >= 0))
+    sent = sent[np.argsort(messages["sent"][sent], kind="stable")]
+    own, every = (
+        receiver.astype("<u8") << np.uint64(32) | sender
+        for receiver, sender in (
+            (receivers[asked], late["rank"][asked]),
+            (messages["receiver"][sent], messages["sender"][sent]),
+        )
+    )
+    for pair in np.unique(own):
+        some, theirs = asked[own == pair], sent[every == pair]
+        place = np.searchsorted(messages["sent"][theirs], late["time"][some])
+        found[some] = np.append(theirs, -1)[place]
+    return found
 
 
 def _late_receivers(activity: Activity, messages: Array, within: _Within) -> Array:
@@ -127,8 +172,11 @@ def _late(ends: Array, rows: Array, ranks: Array, times: Array, kind: CauseKind)
     return made
 
 
-def _last_to_enter(operations: Array, within: _Within, found: Array) -> None:
-    """The last rank that came to a collective operation of all, if it came after the call began."""
+def _last_to_enter(operations: Array, within: _Within, found: Array) -> Array:
+    """The last rank that came to a collective operation of all, if it came after the call began.
+
+    Gives for each call whether it gathers from several ranks, who may come one after the other.
+    """
     of_all = (operations["communicator"] != NONE) & ~np.isin(operations["operation"], _AMONG_NEIGHBORS)
     operations = operations[of_all]
     order = np.lexsort((operations["begin"], operations["ordinal"], operations["communicator"]))
@@ -144,3 +192,6 @@ def _last_to_enter(operations: Array, within: _Within, found: Array) -> None:
     late &= last["rank"] != operations["rank"]
     found["rank"][rows[late]], found["time"][rows[late]] = last["rank"][late], last["begin"][late]
     found["message"][rows[late]], found["kind"][rows[late]] = -1, CauseKind.COLLECTIVE
+    gathers = np.zeros(len(found), bool)
+    gathers[rows[late & np.isin(operations["operation"], N_TO_ONE)]] = True
+    return gathers

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pse.analysis._activity import Activity, BlockKind, rank_activity
+from pse.analysis.chains._mpi_wait_causes import mpi_wait_causes
 from pse.analysis.waits._chain_text import RELEASES
-from pse.analysis.waits._mpi_wait_causes import mpi_wait_causes
 from pse.analysis.waits._wait_causes import wait_causes
 from pse.analysis.waits._wake_candidates import CauseKind
 from pse.text import size_text
@@ -81,7 +81,7 @@ def _of_waits(activity: Activity) -> tuple[Array, list[str]]:
 
 
 def _of_routines(activity: Activity) -> tuple[Array, list[str]]:
-    causes = mpi_wait_causes(activity)
+    causes = mpi_wait_causes(activity)[:, 1]
     chosen = causes["rank"] != NONE
     calls, causes = activity.routines[chosen], causes[chosen]
     found = _ends(calls["rank"], calls["enter"], calls["enter"], calls["leave"], causes)
