@@ -6,6 +6,7 @@ What may go wrong for one rank alone is agreed on by all before anything waits f
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import resource
@@ -108,9 +109,9 @@ def run_rank(
     except BaseException as error:
         end_if_forked(error)
         node.fail(error)
-    from pse.runtime.rank._leftover_threads import limit_wait_for_threads
+    from pse.runtime.rank._leftovers import limit_wait_for_leftovers
 
-    limit_wait_for_threads(prepared.who(node.rank, socket.gethostname(), os.getpid()))
+    limit_wait_for_leftovers(prepared.who(node.rank, socket.gethostname(), os.getpid()))
     return 0
 
 
@@ -172,6 +173,8 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
 
         attach_debugger(prepared.request.gdb, node.rank, node.name)
     output = _set_output_aside(node, prepared)
+    # What modules register comes before it, while the wait for that is limited (_leftovers.py).
+    atexit.register(signal.setitimer, signal.ITIMER_REAL, 0)
     _loading.end()  # Modules in Python come next.
     began, computed = time.monotonic_ns(), _cpu_time()
     launched = node.launcher is not None and bool(node.launcher.sees_all)

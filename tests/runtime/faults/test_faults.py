@@ -184,6 +184,40 @@ def test_a_child_and_a_thread_that_a_module_leaves_do_not_hold_up_the_end(start)
     assert "Traceback" not in job.err
 
 
+AT_THE_END = """
+import atexit, multiprocessing, time
+def upload():
+    time.sleep(600)
+#@ coven module registers()
+def registers():
+    atexit.register(upload)
+#@ coven module starts()
+def starts():
+    multiprocessing.Process(target=time.sleep, args=(600,), name="feeder").start()
+"""
+
+
+@pytest.mark.slow
+def test_what_python_itself_waits_for_at_its_end_does_not_hold_up_the_run(tmp_path):
+    (tmp_path / "end.py").write_text(AT_THE_END)
+    (tmp_path / "p.coven").write_text(
+        'coven 1\nimport "end.py" { registers, starts }\n'
+        "program p {\n  thread_A registers()\n  thread_B starts()\n}\n"
+    )
+    job = Job([*launched()[:2], "p.coven"], directory=tmp_path)
+    assert job.wait() == 0, job.err
+    for rank, what, origin in (
+        (0, r"`upload` \(.*end\.py:3\)", "a module registered with atexit"),
+        (1, r"process \d+ \(`feeder`\)", "a module started"),
+    ):
+        for notice in (
+            rf"waiting for {what} of rank {rank} \(.*\), which {origin}\n",
+            rf"warning: rank {rank} \(.*\) ends 5 s after the program and without {what}, which {origin}\n",
+        ):
+            assert len(re.findall(notice, job.err)) == 1, job.err
+    assert "Traceback" not in job.err
+
+
 LEAVING = """
 import atexit, os
 #@ coven module last(in i64 who)
