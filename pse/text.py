@@ -545,6 +545,49 @@ def source_line(place: str) -> str:
     return f"{split_place(place)[0].rpartition('/')[2]}:{line}" if line else ""
 
 
+def call_path_text(names: Sequence[str]) -> str:
+    """Write a call path; what calls itself, or each other in turns of up to four, is written once.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What called each other, the outermost first.
+
+    Returns
+    -------
+    str
+        The path; from three levels of a recursion on, their number.
+
+    Examples
+    --------
+    >>> call_path_text(["main", "sort", "sort", "sort", "MPI_Recv"])
+    'main / sort × 3 / MPI_Recv'
+    >>> call_path_text(["even", "odd"] * 5)
+    '(even / odd) × 5'
+    """
+    parts, place = [], 0
+    while place < len(names):
+        period, times = max(((p, _turns(names, place, p)) for p in range(1, 5)), key=lambda found: found[1])
+        if times < _COUNTED_FROM:
+            period = times = 1
+        turn = " / ".join(names[place : place + period])
+        turn = f"({turn})" if period > 1 else turn
+        parts.append(f"{turn} × {times}" if times > 1 else turn)
+        place += period * times
+    return " / ".join(parts)
+
+
+_COUNTED_FROM = 3
+
+
+def _turns(names: Sequence[str], place: int, period: int) -> int:
+    """How often so many names come from a place on, one time after the other."""
+    end = place + period
+    while end < len(names) and names[end] == names[end - period]:
+        end += 1
+    return (end - place) // period
+
+
 def value_text(value: object) -> str:
     """Write a value of a parameter as programs and the command line have it.
 

@@ -3,6 +3,8 @@
 import io
 import json
 import resource
+import tarfile
+import xml.etree.ElementTree as ET
 import zipfile
 
 import numpy as np
@@ -127,6 +129,19 @@ def test_a_file_that_is_not_a_cube_is_refused(tmp_path, content):
         read_cube(tmp_path / "cube.npz")
     with pytest.raises(UsageError, match=r"there is no cube .*none\.npz"):
         read_cube(tmp_path / "none.npz")
+
+
+def test_a_deep_recursion_is_exported_and_counted_in_texts(tmp_path):
+    paths = [
+        CallPath(-1, "program", "a & b"),
+        *(CallPath(n, "routine", "rec", "r.c:5:1") for n in range(5000)),
+    ]
+    deep = Cube(tuple(paths), (Location("m", "n", 0),), {"time": np.ones((5001, 1))})
+    assert deep.path_text(5000, places=True) == "a & b / rec (r.c:5) × 5000"
+    export_cubex(deep, tmp_path / "run.cubex")
+    with tarfile.open(tmp_path / "run.cubex") as tar, tar.extractfile("anchor.xml") as anchor:
+        tags = [element.tag for _, element in ET.iterparse(anchor)]
+    assert tags.count("cnode") == 5001
 
 
 @pytest.mark.parametrize("write", [write_cube, export_cubex])

@@ -147,3 +147,25 @@ def test_a_page_is_whole_without_a_browser():
     text = cube_page(cube(late=9))
     assert text.count("</script>") == 3
     assert "@cells@</" not in text
+
+
+def deep(levels: int) -> Cube:
+    """A barrier waits, called from a function that calls itself."""
+    paths = [CallPath(-1, "program", "heat"), CallPath(0, "routine", "rec", "deep.c:5:1")]
+    paths += [CallPath(level, "routine", "rec", "deep.c:5:1") for level in range(1, levels)]
+    paths.append(CallPath(levels, "routine", "MPI_Barrier"))
+    values = {name: np.zeros((len(paths), 1)) for name in ("time", "mpi", "mpi_synchronization")}
+    values["mpi_barrier_wait"] = np.zeros((len(paths), 1))
+    for own in values.values():
+        own[-1] = MS
+    return Cube(tuple(paths), LOCATIONS[:1], values, "deep")
+
+
+def test_levels_of_a_deep_recursion_are_shown_and_counted(load):
+    browser = load(deep(5000))
+    shown = rows(browser, "paths")
+    assert (len(shown), shown[-1]) == (5002, "* 1.00 ms MPI_Barrier")
+    worst = browser.find_element("id", "worst").get_property("textContent")
+    assert "heat / rec × 5000 / MPI_Barrier" in worst
+    about = browser.find_element("id", "about").get_property("textContent")
+    assert "heat / rec × 5000 / MPI_Barrier (routine)" in about

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pse.analysis.cube._metrics import BY_NAME, METRICS, ancestors
-from pse.text import count_text, source_line
+from pse.text import call_path_text, count_text, source_line
 from pse.trace.format import Array
 
 INSTANCE_DTYPE = np.dtype(
@@ -225,11 +225,12 @@ class Cube:
         """Write a call path from the root on: ``main / solve / MPI_Recv``.
 
         With `places`, functions have file and line: ``main (heat.c:40) / solve (heat.c:12) / MPI_Recv``.
+        Levels of a recursion are counted: ``main / sort × 20 / MPI_Recv``.
         """
         names: list[str] = []
         while path >= 0:
             own = self.call_paths[path]
             place = source_line(own.place) if places and own.kind == "routine" else ""
-            names.insert(0, f"{own.name} ({place})" if place else own.name)
+            names.append(f"{own.name} ({place})" if place else own.name)
             path = own.parent
-        return " / ".join(names)
+        return call_path_text(names[::-1])

@@ -12,6 +12,8 @@ import os
 import struct
 import tarfile
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -85,8 +87,20 @@ def _anchor(cube: Cube, order: list[int]) -> bytes:
     _add_metrics(ET.SubElement(root, "metrics", title="Metric tree"), _shown(cube))
     _add_program(ET.SubElement(root, "program", title="Call tree"), cube, order)
     _add_system(ET.SubElement(root, "system", title="System tree"), cube)
-    text: bytes = ET.tostring(root, encoding="UTF-8", xml_declaration=True)
-    return text
+    return f"<?xml version='1.0' encoding='UTF-8'?>\n{''.join(_written(root))}".encode()
+
+
+def _written(root: ET.Element) -> Iterator[str]:
+    """Write XML without recursion, which ElementTree uses: call paths may have thousands of levels."""
+    left: list[ET.Element | str] = [root]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            yield item
+            continue
+        attributes = "".join(f" {name}={quoteattr(text)}" for name, text in item.items())
+        yield f"<{item.tag}{attributes}>{escape(item.text or '')}"
+        left += [f"</{item.tag}>", *reversed(item)]
 
 
 def _texts(element: ET.Element, **texts: str) -> ET.Element:

@@ -7,7 +7,7 @@ import numpy as np
 from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._peers import Alone
 from pse.analysis.replay._rank_calls import read_rank
-from pse.text import source_line
+from pse.text import call_path_text, source_line
 from pse.trace import NONE, EventType
 from pse.trace.format import Array
 from pse.trace.query import Trace
@@ -73,6 +73,6 @@ class OperationPaths:
         while path > 0:
             own = self._tree.paths[path]
             place = source_line(own.place)
-            names.insert(0, f"{own.name} ({place})" if place else own.name)
+            names.append(f"{own.name} ({place})" if place else own.name)
             path = own.parent
-        return " / ".join(names) or UNKNOWN
+        return call_path_text(names[::-1]) or UNKNOWN

@@ -111,10 +111,27 @@ function showSystem(sums: Float64Array, write: (value: number) => string): void 
   trees.system.show(alone, whole, write, (value) => value / sumOfSizes(sums));
 }
 
+// Levels of a recursion are written once, with their number, as `call_path_text` in `pse/text.py` does.
 function pathText(path: number): string {
-  const names: string[] = [];
-  for (; path >= 0; path = cube.paths[path].parent) names.unshift(cube.paths[path].name);
-  return names.join(" / ");
+  const names: string[] = [],
+    parts: string[] = [];
+  for (; path >= 0; path = cube.paths[path].parent) names.push(cube.paths[path].name);
+  names.reverse();
+  for (let place = 0; place < names.length; ) {
+    let [period, times] = [1, 2, 3, 4].map((p) => [p, turns(names, place, p)]).reduce((a, b) => (b[1] > a[1] ? b : a));
+    if (times < 3) period = times = 1;
+    const turn = names.slice(place, place + period).join(" / ");
+    parts.push((period > 1 ? `(${turn})` : turn) + (times > 1 ? ` × ${times}` : ""));
+    place += period * times;
+  }
+  return parts.join(" / ");
+}
+
+// How often so many names come from a place on, one time after the other.
+function turns(names: string[], place: number, period: number): number {
+  let end = place + period;
+  while (end < names.length && names[end] === names[end - period]) end++;
+  return Math.floor((end - place) / period);
 }
 
 function showSelected(metric: number, path: number): void {

@@ -7,6 +7,8 @@ export const STEPS = [0, 0.01, 0.03, 0.1, 0.3];
 export const MORE = ["#fff0b8", "#fed976", "#fd9d43", "#e8482c", "#a50f26"];
 export const LESS = ["#dcebf7", "#9ecae1", "#4f9bcb", "#2171b5", "#08306b"];
 
+const MOST_INDENTED = 40; // Levels: names of deeper ones would lie outside of the window.
+
 function shade(share: number): string {
   const size = Math.abs(share);
   if (!(size >= 1e-9)) return "transparent";
@@ -58,12 +60,14 @@ export class Tree {
 
   draw(): void {
     const rows: HTMLElement[] = [];
-    const add = (number: number, depth: number) => {
-      if (this.hides(number)) return;
+    // Without recursion: call paths may be thousands of levels deep.
+    const left = this.nodes.flatMap((node, number) => (node.parent < 0 ? [[number, 0]] : [])).reverse();
+    while (left.length) {
+      const [number, depth] = left.pop()!;
+      if (this.hides(number)) continue;
       rows.push(this.row(number, depth));
-      if (this.open.has(number)) this.nodes[number].children.forEach((child) => add(child, depth + 1));
-    };
-    this.nodes.forEach((node, number) => node.parent < 0 && add(number, 0));
+      if (this.open.has(number)) left.push(...this.nodes[number].children.map((child) => [child, depth + 1]).reverse());
+    }
     const held = this.list.contains(document.activeElement);
     this.list.replaceChildren(...rows);
     if (held) this.list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
@@ -81,7 +85,7 @@ export class Tree {
       title: node.title ?? node.label,
     });
     if (node.children.some((child) => !this.hides(child))) row.setAttribute("aria-expanded", String(this.open.has(number)));
-    row.style.setProperty("--depth", String(depth));
+    row.style.setProperty("--depth", String(Math.min(depth, MOST_INDENTED)));
     const box = element("i");
     box.style.background = shade(this.share(value, number));
     row.classList.toggle("nothing", Math.abs(this.whole[number]) < 1e-9);
@@ -130,8 +134,12 @@ export class Tree {
   }
 
   private unfoldBelow(number: number): void {
-    this.open.add(number);
-    this.nodes[number].children.forEach((child) => this.unfoldBelow(child));
+    const left = [number];
+    while (left.length) {
+      const next = left.pop()!;
+      this.open.add(next);
+      left.push(...this.nodes[next].children);
+    }
   }
 
   private key(event: KeyboardEvent): void {
