@@ -11,6 +11,7 @@ from pse.analysis import (
     cube_cut,
     cube_difference,
     cube_mean,
+    cube_text,
     cube_union,
     difference_text,
     read_cube,
@@ -51,6 +52,33 @@ def test_a_difference_keeps_what_is_100_percent(tmp_path):
     write_cube(changed, tmp_path / "changed.npz")
     whole = made([100, 100], [80, 20]).total("time")
     assert read_cube(tmp_path / "changed.npz").wholes()["time"] == whole > changed.total("time")
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda cube: cube_mean([cube, cube]),
+        lambda cube: cube_union([cube]),
+        lambda cube: cube_cut(cube, "solve"),
+    ],
+)
+def test_what_is_computed_of_a_difference_is_reported_with_signs(compute):
+    old = made([100, 100], [80, 20], delay=np.array([[0, 0], [100, 0], [0, 0.0]]))
+    changed = compute(cube_difference(old, made([60, 110], [10, 30])))
+    lines = [" ".join(line.split()) for line in cube_text(changed)]
+    assert lines[0] == "-30 ns of all ranks together, in % of the old run's 200 ns: 2 ranks and 2 nodes"
+    assert "Time -30 ns -15.0 %" in lines
+    assert "Wait at barrier -60 ns -30.0 %" in lines
+    wait = "Wait at barrier: program / solve / MPI_Barrier (rank 0 -70 ns, rank 1 +10 ns)"
+    assert f"-60 ns -30.0 % {wait}" in lines
+    assert "-100 ns -50.0 % program / solve (rank 0 -100 ns)" in lines
+
+
+def test_changes_that_make_up_for_each_other_are_reported():
+    changed = cube_difference(made([100, 100], [80, 20]), made([110, 90], [20, 80]))
+    lines = [" ".join(line.split()) for line in cube_text(changed)]
+    assert "Wait at barrier +0 ns +0.0 %" in lines
+    assert "Time +0 ns +0.0 %" in lines
 
 
 def test_call_paths_and_ranks_of_both_are_there():

@@ -83,7 +83,15 @@ def cube_mean(cubes: Sequence[Cube]) -> Cube:
     for number in range(len(cubes)):
         for name, own in joined.values(number).items():
             values[name] = values.get(name, 0) + own / len(cubes)
-    return joined.cube(values, f"mean of {', '.join(cube.title for cube in cubes)}")
+    made = joined.cube(values, f"mean of {', '.join(cube.title for cube in cubes)}")
+    return replace(made, reference=_mean_reference(cubes))
+
+
+def _mean_reference(cubes: Sequence[Cube]) -> dict[str, float]:
+    """What is 100 % of a mean of differences: the mean of their old runs."""
+    if not all(cube.reference for cube in cubes):
+        return {}
+    return {name: sum(cube.wholes()[name] for cube in cubes) / len(cubes) for name in cubes[0].reference}
 
 
 def cube_union(cubes: Sequence[Cube]) -> Cube:
@@ -113,7 +121,8 @@ def cube_union(cubes: Sequence[Cube]) -> Cube:
     values: dict[str, Array] = {}
     for number in range(len(cubes)):
         values = joined.values(number) | values
-    return joined.cube(values, f"union of {', '.join(cube.title for cube in cubes)}")
+    made = joined.cube(values, f"union of {', '.join(cube.title for cube in cubes)}")
+    return replace(made, reference=cubes[0].reference)
 
 
 class _Joined:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
+from pse.analysis.cube._amounts import amount_share, amount_text, largest
 from pse.analysis.cube._cube import Cube
 from pse.analysis.cube._metrics import (
     BY_NAME,
@@ -19,7 +18,7 @@ from pse.analysis.cube._metrics import (
     ancestors,
 )
 from pse.analysis.cube._root_cause_text import cause_line, ranks_text, root_cause_lines
-from pse.text import count_text, list_text, moment_text, share_text, time_text
+from pse.text import count_text, list_text, moment_text, time_text
 
 
 def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
@@ -51,23 +50,25 @@ def cube_text(cube: Cube, top: int = 10) -> Iterator[str]:
     machines = {location.machine for location in cube.locations}
     places = [count_text(len(cube.ranks), "rank"), count_text(len(nodes), "node")]
     places += [count_text(len(machines), "machine")] if len(machines) > 1 else []
-    yield f"{time_text(cube.total('time'))} of all ranks together: {list_text(places)}"
+    base = f", in % of the old run's {time_text(cube.wholes()['time'])}" if cube.reference else ""
+    yield f"{amount_text(cube, cube.total('time'))} of all ranks together{base}: {list_text(places)}"
     yield ""
     yield from _metric_lines(cube)
     yield ""
     if longest_waits(cube, 1):
         yield from _wait_lines(cube, top)
     else:
-        yield "no rank waited for another in MPI or between calls"
+        changed = "longer or less long " if cube.reference else ""
+        yield f"no rank waited {changed}for another in MPI or between calls"
     yield from root_cause_lines(cube, top)
 
 
 def _wait_lines(cube: Cube, top: int) -> Iterator[str]:
     waits = longest_waits(cube, top)
     if waits:
-        yield "the longest waits, by call path"
+        yield f"the {'largest changes of' if cube.reference else 'longest'} waits, by call path"
     for metric, path, values in waits:
-        head = f"{time_text(values.sum()):>8}  {_share(cube, values.sum()):>6}"
+        head = f"{amount_text(cube, values.sum()):>8}  {amount_share(cube, values.sum()):>6}"
         where = cube.path_text(path, places=True)
         yield f"{head}  {BY_NAME[metric].title}: {where}{ranks_text(cube, values)}"
         yield from _longest(cube, metric, path)
@@ -92,16 +93,18 @@ def _below(metric: str) -> list[str]:
 
 
 def _metric_lines(cube: Cube) -> Iterator[str]:
-    shown = [m for m in METRICS if ancestors(m.name)[-1] == "time" and cube.total(m.name) > 0]
+    known = {name for metric in METRICS if _is_shown(cube, metric.name) for name in ancestors(metric.name)}
+    shown = [m for m in METRICS if ancestors(m.name)[-1] == "time" and m.name in known]
     names = {metric.name: "  " * (len(ancestors(metric.name)) - 1) + metric.title for metric in shown}
     width = max(map(len, names.values()), default=0)
     for name, shown_name in names.items():
         total = cube.total(name)
-        yield f"{shown_name:{width}}  {time_text(total):>8}  {_share(cube, total):>6}"
+        yield f"{shown_name:{width}}  {amount_text(cube, total):>8}  {amount_share(cube, total):>6}"
 
 
-def _share(cube: Cube, time: float) -> str:
-    return share_text(time / (cube.wholes()["time"] or 1))
+def _is_shown(cube: Cube, metric: str) -> bool:
+    """Whether it is more than 0; changes on ranks or in call paths may make up for each other."""
+    return cube.total(metric) > 0 or bool(cube.reference and cube.exclusive(metric).any())
 
 
 def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:
@@ -112,9 +115,7 @@ def longest_waits(cube: Cube, top: int) -> list[tuple[str, int, Any]]:
         for below in _below(metric):
             values = values - cube.exclusive(below)
         sums = values.sum(axis=1)
-        for path in np.argsort(-sums, kind="stable")[:top].tolist():
-            if sums[path] > 0:
-                found.append((float(sums[path]), metric, path, values[path]))
+        found += [(abs(sums[path]), metric, path, values[path]) for path in largest(cube, sums, top)]
     found.sort(key=lambda row: -row[0])
     return [(metric, path, values) for _, metric, path, values in found[:top]]
 

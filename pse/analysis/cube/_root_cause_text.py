@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pse.analysis.cube._amounts import amount_share, amount_text, largest
 from pse.analysis.cube._cube import Cube
 from pse.analysis.cube._metrics import WAIT_OF_DELAY, ancestors
-from pse.text import share_text, time_text
+from pse.text import time_text
 from pse.trace.format import Array
 
 _RANKS = 3  # Ranks that a line names.
@@ -26,20 +27,21 @@ def delay_costs(cube: Cube, metric: str) -> Array:
 
 def root_cause_lines(cube: Cube, top: int) -> Iterator[str]:
     """Say in which call paths ranks were late, and which the critical path goes through, if that is known."""
-    whole, costs = cube.total("time") or 1, cube.exclusive("delay")
+    costs = cube.exclusive("delay")
     if top and costs.any():
         yield ""
-        yield "where ranks were while others waited for them, by call path"
-        for path in _largest(costs, top):
-            yield _line(cube, path, costs[path], whole)
+        yield f"{_changes(cube)}where ranks were while others waited for them, by call path"
+        for path in largest(cube, costs.sum(axis=1), top):
+            yield _line(cube, path, costs[path], "time")
     on_path = cube.exclusive("critical_path")
     if top and on_path.any():
         yield ""
-        yield f"the critical path of {time_text(on_path.sum())}, by call path"
+        yield f"{_changes(cube)}the critical path of {amount_text(cube, on_path.sum())}, by call path"
         beyond = cube.exclusive("critical_path_imbalance").sum(axis=1)
-        for path in _largest(on_path, top):
-            more = f", {time_text(beyond[path])} more than ranks on average" if beyond[path] >= 1 else ""
-            yield _line(cube, path, on_path[path], on_path.sum()) + more
+        for path in largest(cube, on_path.sum(axis=1), top):
+            more = f", {time_text(beyond[path])} more than ranks on average"
+            line = _line(cube, path, on_path[path], "critical_path")
+            yield line + (more if beyond[path] >= 1 and not cube.reference else "")
 
 
 def cause_line(cube: Cube, costs: Array, waited: float) -> Iterator[str]:
@@ -50,7 +52,7 @@ def cause_line(cube: Cube, costs: Array, waited: float) -> Iterator[str]:
     """
     causes = [
         f"{time_text(own.sum())} in {cube.path_text(path, places=True)}{ranks_text(cube, own)}"
-        for path, own in ((path, costs[path]) for path in _largest(costs, _CAUSES))
+        for path, own in ((path, costs[path]) for path in largest(cube, costs.sum(axis=1), _CAUSES))
     ]
     more = int(costs.any(axis=1).sum()) - len(causes)
     whole = costs.sum()
@@ -59,24 +61,21 @@ def cause_line(cube: Cube, costs: Array, waited: float) -> Iterator[str]:
         yield f"{'':19}caused by{of}: {'; '.join(causes)}{f'; and {more:,} more' if more else ''}"
 
 
-def _largest(values: Array, top: int) -> list[int]:
-    sums = values.sum(axis=1)
-    return [path for path in np.argsort(-sums, kind="stable")[:top].tolist() if sums[path] > 0]
+def _changes(cube: Cube) -> str:
+    return "changes of " if cube.reference else ""
 
 
-def _line(cube: Cube, path: int, values: Array, whole: float) -> str:
-    share = share_text(values.sum() / whole)
+def _line(cube: Cube, path: int, values: Array, metric: str) -> str:
+    share = amount_share(cube, values.sum(), metric)
     where = cube.path_text(path, places=True)
-    return f"{time_text(values.sum()):>8}  {share:>6}  {where}{ranks_text(cube, values)}"
+    return f"{amount_text(cube, values.sum()):>8}  {share:>6}  {where}{ranks_text(cube, values)}"
 
 
 def ranks_text(cube: Cube, values: Array) -> str:
     """The ranks with the largest values, with these: `` (rank 0 3.00 µs and 2 more)``."""
-    order = np.argsort(-values, kind="stable")
+    order = largest(cube, values)
     most = [
-        f"rank {cube.locations[place].rank} {time_text(values[place])}"
-        for place in order[:_RANKS].tolist()
-        if values[place] > 0
+        f"rank {cube.locations[place].rank} {amount_text(cube, values[place])}" for place in order[:_RANKS]
     ]
-    more = int((values > 0).sum()) - len(most)
+    more = len(order) - len(most)
     return f" ({', '.join(most)}{f' and {more:,} more' if more else ''})"
