@@ -122,6 +122,7 @@ class MonitorHandle:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
+            env=os.environ,  # Open MPI 4 adds a rank, for C alone, where no launcher has given one.
             pass_fds=[*held, *ranks.descriptors],
             start_new_session=True,
         )
