@@ -5,9 +5,11 @@ limit after which everything they started is killed and the test fails with what
 """
 
 import contextlib
+import ctypes
 import faulthandler
 import fcntl
 import gc
+import itertools
 import os
 import secrets
 import signal
@@ -96,7 +98,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with ending_worker(item), turn(Path(os.environ[SHARED]), needs_quiet(item)):
         result = yield
     collect_garbage(item.config.stash)
+    forget_own_rank()
     return result
+
+
+def forget_own_rank() -> None:
+    """Take out of C's environment what MPI has put there without a launcher, as Open MPI 4 does.
+
+    What tests start without an environment of its own would take itself for a rank.
+    """
+    if "mpi4py.MPI" in sys.modules:
+        entries = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
+        names = {entry.partition(b"=")[0] for entry in itertools.takewhile(bool, entries)}
+        for name in names - set(os.environb):
+            os.unsetenv(name)
 
 
 def collect_garbage(stash: pytest.Stash) -> None:

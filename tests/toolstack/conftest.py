@@ -146,7 +146,8 @@ def program(mpi, tmp_path_factory) -> Callable[..., Path]:
         product = place / name
         if not product.exists():
             product.with_suffix(suffix).write_text(text)
-            line = ["c++" if suffix == ".cpp" else "cc", "-O1", "-Wall", f"-I{mpi.include}"]
+            line = ["c++" if suffix == ".cpp" else "cc", "-O1", "-Wall", "-DOMPI_SKIP_MPICXX"]
+            line += [f"-I{mpi.include}"]
             line += [f"{product}{suffix}", "-o", str(product), *flags]
             compile_for(mpi, [*line, str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}"])
         return product

@@ -117,6 +117,7 @@ def kill(started, choose):
     victim = choose.choice([started.process.pid, *started.ranks().values()])
     started.hit(victim, signal.SIGKILL)
     assert started.wait() != 0
+    started.wait_until_gone()  # Open MPI's mpiexec, whose launcher is dead, lets ranks go on for a second.
 
 
 @pytest.mark.slow

@@ -4,6 +4,11 @@
 #include <stdio.h>
 
 enum { LONG = 4, ROUNDS = 3 };
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+enum { KEEPS_REQUESTS = 0 }; /* Open MPI 4 frees persistent requests, too, that have ended by an error. */
+#else
+enum { KEEPS_REQUESTS = 1 };
+#endif
 
 static int rank, size, right, left;
 static int out[LONG] = {1, 2, 3, 4}, in[LONG], other[LONG];
@@ -140,7 +145,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < WAYS; i++)
         too_long(ways[i], 10 * i), right_ones(10 * i);
     too_long_at_once(200), right_ones(200);
-    for (int i = 0; i < WAYS; i += 2)
+    for (int i = 0; KEEPS_REQUESTS && i < WAYS; i += 2)
         too_long_again_and_again(ways[i], 300 + i), right_ones(300 + i);
     MPI_Finalize();
     return 0;
