@@ -63,7 +63,7 @@ def _execute_together(commands: "click.Command") -> NoReturn:
     """Execute a command on all ranks of a job; one of them says what is wrong with the command line."""
     import click
 
-    from pse.runtime.supervise import own_rank
+    from pse.runtime.supervise import outlive_first_rank, own_rank
 
     together = any(sys.argv[1 : 1 + len(words)] == words for words in TOGETHER)
     if not together and own_rank() not in (None, 0):
@@ -73,6 +73,7 @@ def _execute_together(commands: "click.Command") -> NoReturn:
     except click.ClickException as error:
         if own_rank() in (None, 0):
             error.show()
+        outlive_first_rank()
         done = error.exit_code
     sys.exit(done)
 
@@ -120,7 +121,7 @@ def _parse() -> "Request":
 
     from pse.cli import resume, run
     from pse.runtime.request import Request
-    from pse.runtime.supervise import own_rank
+    from pse.runtime.supervise import outlive_first_rank, own_rank
 
     words = sys.argv[1:]
     if words[:2] == [SERIAL, "resume"]:
@@ -134,6 +135,7 @@ def _parse() -> "Request":
             made = chosen.main(words[chosen is resume.rank_command :], standalone_mode=False)
         except click.ClickException as error:
             error.show()
+            outlive_first_rank()
             sys.exit(error.exit_code)
     if not isinstance(made, Request):
         sys.exit(made)  # --help

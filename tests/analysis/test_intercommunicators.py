@@ -1,10 +1,10 @@
 """Messages and collective operations between two groups; communicators with processes of another job."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.jobs import beside_python
 from pse_testing.planted_waits import PlantedWaits
 
 from pse.analysis import analyze
@@ -121,16 +121,17 @@ def test_what_goes_to_another_job_is_left_out_by_name(program, tmp_path):
 def test_waits_between_groups_in_a_real_run(pse, tmp_path):
     (tmp_path / "groups.py").write_text(PROGRAM)
     (tmp_path / "trace.conf").write_text("module trace\n  argument directory run\n")
-    command = [Path(sys.executable).parent / "mpiexec", "-n", "4", sys.executable, "groups.py"]
+    command = [beside_python("mpiexec"), "-n", "4", sys.executable, "groups.py"]
     done = pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path)
     assert done.code == 0, done.err
     cube = analyze(tmp_path / "run")
     assert cube.problems == ()
     for metric, routine, waiting, others in (
-        ("mpi_latesender", "MPI_Recv_c", [1], [0, 2, 3]),
-        ("mpi_wait_nxn", "MPI_Allreduce_c", [1, 3], []),
-        ("mpi_latebroadcast", "MPI_Bcast_c", [0, 2], [1, 3]),
+        ("mpi_latesender", "MPI_Recv", [1], [0, 2, 3]),
+        ("mpi_wait_nxn", "MPI_Allreduce", [1, 3], []),
+        ("mpi_latebroadcast", "MPI_Bcast", [0, 2], [1, 3]),
     ):
-        waits = np.array(cube.by_region(metric)[routine])
+        regions = cube.by_region(metric)  # mpi4py takes large counts where MPI has them.
+        waits = np.array(regions.get(f"{routine}_c", regions.get(routine)))
         assert min(waits[waiting]) > 0.5e9 * DELAY
         assert not waits[others].any()

@@ -3,9 +3,9 @@
 import json
 import socket
 import sys
-from pathlib import Path
 
 import pytest
+from pse_testing.jobs import beside_python
 from pse_testing.planted_waits import PlantedWaits
 
 from pse.analysis import analyze, cube_text, severities_json
@@ -118,10 +118,10 @@ def test_the_environment_names_the_metahost_of_a_rank(pse, tmp_path):
     (tmp_path / "meet.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
     (tmp_path / "trace.conf").write_text("module trace\n  argument directory met\n")
     parts = [
-        ["-n", number, "-env", "PSE_METAHOST", name, sys.executable, "meet.py"]
+        ["-n", number, "/usr/bin/env", f"PSE_METAHOST={name}", sys.executable, "meet.py"]
         for number, name in (("2", "FZJ"), ("1", "BRS"))
     ]
-    command = [Path(sys.executable).parent / "mpiexec", *parts[0], ":", *parts[1]]
+    command = [beside_python("mpiexec"), *parts[0], ":", *parts[1]]
     assert pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path).code == 0
     syncs = open_trace(tmp_path / "met").select(2, EventType.CLOCK_SYNC)
     assert syncs["a"].tolist() == [0, 0]  # They have one clock: what is measured is noise.

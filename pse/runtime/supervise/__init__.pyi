@@ -10,6 +10,7 @@ from ._processes import (
     inside_mpi_job as inside_mpi_job,
     local_rank as local_rank,
     local_ranks as local_ranks,
+    outlive_first_rank as outlive_first_rank,
     own_rank as own_rank,
 )
 from ._rank_setup import prepare_rank_process as prepare_rank_process

@@ -12,6 +12,7 @@ import select
 import signal
 import stat
 import struct
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ FORKED = struct.Struct("2i")
 """A rank, and the process that was forked to be it, as a fork server tells the launcher."""
 
 _ANCESTORS = 3
+_SPEECH_PATIENCE = 5.0
 _KILL_PATIENCE = 1.0
 _UCRED = struct.Struct("3i")
 _PR_SET_PDEATHSIG = 1
@@ -221,6 +223,25 @@ def first_rank_lives(manager: int) -> bool:
     """Say whether the first rank of this node is among the living ranks that a process started."""
     first = min(node_ranks(), default=None)
     return first in _proc.ranks_below(manager)
+
+
+def outlive_first_rank() -> None:
+    """Wait for the end of this node's first rank, which says for all what is wrong with the command line.
+
+    Open MPI's launcher ends it, and loses its words, as soon as another rank has failed.
+
+    See Also
+    --------
+    own_rank
+
+    Examples
+    --------
+    >>> outlive_first_rank()  # Outside an MPI job there is none.
+    """
+    begun = "mpi4py.MPI" in sys.modules  # Ranks end together then.
+    if not begun and own_rank() not in (None, min(node_ranks(), default=None)):
+        manager = own_manager()
+        Backoff(shortest=1e-3).sleep_until(lambda: not first_rank_lives(manager), _SPEECH_PATIENCE)
 
 
 def slurm_step() -> str:

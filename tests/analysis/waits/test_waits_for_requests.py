@@ -1,10 +1,10 @@
 """Waits for requests: of persistent and partitioned messages in a real run, of collective operations."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.jobs import beside_python
 from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import region_rows, text_rows
 
@@ -23,7 +23,7 @@ world, data = MPI.COMM_WORLD, np.zeros(4)
 first = world.rank == 0
 ordinary = None if first else world.Irecv(np.empty(4), 0, 6)
 made = [world.Send_init(data, 1, 5) if first else world.Recv_init(data, 0, 5)]
-if hasattr(world, "Psend_init"):
+if hasattr(world, "Psend_init") and "Open MPI" not in MPI.Get_library_version():  # It hangs there.
     made.append(world.Psend_init(data, 2, 1, 6) if first else world.Precv_init(data, 2, 0, 6))
 for number, request in enumerate(made):
     world.Barrier()
@@ -85,7 +85,7 @@ if first:
 def test_persistent_partitioned_and_some_requests_wait_for_late_senders(pse, tmp_path):
     (tmp_path / "late.py").write_text(PROGRAM)
     (tmp_path / "trace.conf").write_text("module trace\n  argument directory late\n")
-    command = [Path(sys.executable).parent / "mpiexec", "-n", "2", sys.executable, "late.py"]
+    command = [beside_python("mpiexec"), "-n", "2", sys.executable, "late.py"]
     done = pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path)
     assert done.code == 0, done.err
     cube = analyze(tmp_path / "late")
@@ -127,15 +127,17 @@ path = world.Create_dist_graph_adjacent([world.rank - 1] if not first else [],
 line = world.Create_cart([size], periods=[False])
 graph = world.Create_graph(range(2, 2 * size + 1, 2), [(r + s) % size for r in range(size) for s in (-1, 1)])
 data, room = np.zeros(2), np.zeros(4)
+# Open MPI fails where who has no neighbours on one side gives no room there.
+into, out = max(path.indegree, 1), max(path.outdegree, 1)
 for made in (path, line, graph):
     world.Barrier()
     if world.rank == 1:
         time.sleep(late)
-    made.Neighbor_allgather(data, room[:2 * made.indegree] if made is path else room)
+    made.Neighbor_allgather(data, room[:2 * into] if made is path else room)
 if world.rank == 1:
     world.Recv(room[:1], world.size - 1)
     time.sleep(late)
-request = path.Ineighbor_alltoall(data[:2 * path.outdegree], room[:2 * path.indegree])
+request = path.Ineighbor_alltoall(data[:2 * out], room[:2 * into])
 if world.rank == world.size - 1:
     world.Send(data[:1], 1)
 request.Wait()
@@ -147,7 +149,7 @@ def test_neighbours_are_waited_for_in_graphs_and_grids(pse, tmp_path):
     """Rank 1 comes late: in the path rank 2 waits for it, in the line and the ring both others do."""
     (tmp_path / "near.py").write_text(AMONG_NEIGHBORS)
     (tmp_path / "trace.conf").write_text("module trace\n  argument directory near\n")
-    command = [Path(sys.executable).parent / "mpiexec", "-n", "3", sys.executable, "near.py"]
+    command = [beside_python("mpiexec"), "-n", "3", sys.executable, "near.py"]
     done = pse("tools", "run", "-c", "trace.conf", "--", *command, cwd=tmp_path)
     assert done.code == 0, done.err
     opened = open_trace(tmp_path / "near")
