@@ -9,7 +9,17 @@ from pse_testing.jobs import beside_python
 from pse_testing.planted_waits import ROUTINES, PlantedWaits
 from pse_testing.traces import write_trace
 
-from pse.analysis import analyze, critical_path, cube_text, read_cube, remedies, severities_json, write_cube
+from pse.analysis import (
+    analyze,
+    critical_path,
+    cube_text,
+    read_cube,
+    remedies,
+    severities_json,
+    wait_chain,
+    wait_chain_text,
+    write_cube,
+)
 from pse.analysis.waits._backward_walk import SPAN_DTYPE, path_runs, stays_in_mpi
 from pse.trace import NONE, Collective, EventType, Phase, pair
 from pse.trace.query import mpi_collectives
@@ -298,6 +308,33 @@ def test_of_a_rank_with_threads_the_one_that_comes_late_is_the_cause(tmp_path):
     causes = {("solve", 1): 90, ("exchange", 1): 10, ("halo", 1): 400, ("solve", 2): 40}
     assert values_of(cube, "delay_latesender") == causes
     assert "delay_latesender_longterm" not in cube.values
+
+
+FIRST_CALLS = (
+    *[(0, ">Thread.join", 1000, 1520), (0, "thread", 1500, 2), (0, "MPI_Send", 1500, 1506, 1)],
+    *[(0, "thread", 1520, 0), (0, "<Thread.join", 1000, 1520)],
+    *[(1, ">Thread.join", 1000, 1520), (1, "thread", 1100, 2), (1, "MPI_Recv", 1100, 1510, 0)],
+    *[(1, "thread", 1520, 0), (1, "<Thread.join", 1000, 1520), (1, "solve", 1520, 1700)],
+)
+"""Thread 2 of each rank, of which the trace has nothing before, sends and receives; thread 0 waits for it."""
+
+
+def test_the_critical_path_goes_from_a_first_receive_of_a_thread_to_the_late_one(tmp_path):
+    trace = planted(tmp_path / "run", *FIRST_CALLS, ranks=2)
+    by_call_path = values_of(analyze(trace), "critical_path")
+    late = {("program", 0): 1500, ("MPI_Recv", 1): 10, ("Thread.join", 1): 10, ("solve", 1): 180}
+    assert by_call_path == late
+    assert sum(late.values()) == critical_path(trace).length
+    assert ("program · thread 2", "program", 500, 1) in critical_path(trace).shares()
+
+
+def test_a_thread_that_the_trace_does_not_know_yet_has_no_begin(tmp_path):
+    chain = wait_chain(planted(tmp_path / "run", *FIRST_CALLS, ranks=2), 1, 1300)
+    assert [(link.rank, link.thread, link.begin, link.end) for link in chain.links] == [
+        *[(1, 2, 1100, 1510), (0, 2, None, 1500)]
+    ]
+    said = "  until 0.000002 s; the trace has nothing of this thread before, nor when it started"
+    assert said in [*wait_chain_text(chain)]
 
 
 def test_the_critical_path_goes_along_one_thread_at_a_time(tmp_path):

@@ -233,7 +233,9 @@ class _Search:
             return dataclasses.replace(unended, thread=thread, others=others)
         begin, end = self._threads.around(rank, thread, self._time)
         first, last = self._ends(rank)
-        begin, end = max(begin, first), min(end, last)
+        if begin is None and thread == 0:
+            begin = first
+        end = min(end, last)
         inside = self._routine_name(rows[0]) if rows else ""
         link = Link(rank, name, "program", begin, end, routine=inside, thread=thread)
         if until is not None and until > end:

@@ -1,7 +1,7 @@
 """When a rank's threads spent their time in which call path: a second pass over its events.
 
-Of a thread that the trace does not know yet the first thread's time counts, which starts it; of one that is
-in no region nor call, that of the program.
+Of a thread that the trace does not know yet the first thread's time counts, which starts it; while that waits
+for other threads, and where a thread is in no region nor call, the program's.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Timeline:
         path, thread = tree.add_rank(calls)[calls.spans["node"]], calls.spans["thread"]
         columns = (*calls.span_times(trace), path)
         self._rank, self._count = rank, len(tree.paths)
-        numbers = np.union1d(
-            thread, [0]
-        )  # Damaged traces may have any; here a thread is its place among them.
-        self._threads = [_chosen(columns, np.flatnonzero(thread == number)) for number in numbers.tolist()]
+        self._numbers = np.union1d(thread, [0]).astype("<u4")  # Damaged traces may have any.
+        self._threads = [
+            _chosen(columns, np.flatnonzero(thread == number)) for number in self._numbers.tolist()
+        ]
         self._is_mpi = np.array([own.name.startswith("MPI_") for own in tree.paths])
         self._is_join = np.array([metric == "thread_wait" for metric in tree.metrics])
         is_start = np.array([own.name in _STARTS for own in tree.paths])
@@ -62,7 +62,7 @@ class Timeline:
                 at = np.searchsorted(begin, times, side="right") - 1
                 in_mpi = (at >= 0) & (times <= end[at]) & self._is_mpi[path[at]]
                 own[in_mpi] = 1 + (begin[at] == times)[in_mpi]
-        threads: Array = likely.argmax(axis=0).astype("<u4")
+        threads: Array = self._numbers[likely.argmax(axis=0)]
         return threads
 
     def joins(self) -> Array:
@@ -84,7 +84,7 @@ class Timeline:
         time, late = max(ended, default=(-np.inf, 0))
         if time <= begin:
             return np.empty(0, WAITING_DTYPE)
-        return _waiting(self._rank, number, begin, time, late)
+        return _waiting(self._rank, int(self._numbers[number]), int(self._numbers[late]), begin, time)
 
     def _ended(self, number: int, begin: float, end: float) -> float:
         """When a thread ended in a time; -inf: it did not, or went on after it."""
@@ -95,30 +95,37 @@ class Timeline:
 
     def starts(self) -> Array:
         """When threads began, as rows of WAITING_DTYPE: they follow the first thread of the rank."""
-        first = [
-            _waiting(self._rank, number, begin[0], begin[0], 0)
-            for number, (begin, _, _) in enumerate(self._threads)
-            if number and len(begin)
-        ]
-        return np.concatenate([np.empty(0, WAITING_DTYPE), *first])
+        first = [np.empty(0, WAITING_DTYPE)]
+        for number, (begins, _, _) in zip(self._numbers[1:].tolist(), self._threads[1:], strict=True):
+            if len(begins):
+                time = self._started_before(float(begins[0]))
+                first.append(_waiting(self._rank, number, 0, time, time))
+        return np.concatenate(first)
+
+    def _started_before(self, time: float) -> float:
+        """When a thread was there of which the trace has nothing before a time.
+
+        The first thread starts none while it waits for others to end.
+        """
+        begin, end, path = self._threads[0]
+        in_join = self._is_join[path] & (begin < time) & (end > time)
+        return float(begin[in_join].max(initial=-np.inf)) if in_join.any() else time
 
     def leave_out(self, waits: Array) -> None:
         """Leave out waits of the rank (array of WAITING_DTYPE), and that threads wait for each other."""
         active = []
-        for number, own in enumerate(self._threads):
+        for number, own in zip(self._numbers.tolist(), self._threads, strict=True):
             kept = _chosen(own, np.flatnonzero(~self._is_join[own[2]]))
             active.append(_without(kept, waits[waits["thread"] == number]))
-        self._active = self._filled(active)
+        self._active = self._filled(active, _without(self._before(), waits[waits["thread"] == 0]))
 
     def profiles(self, starts: Array, stops: Array, threads: Array, *, with_waits: bool = False) -> Array:
         """The time of threads in intervals by this process's call paths: array of PROFILE_DTYPE."""
-        spans, found = (
-            self._filled(self._threads) if with_waits else self._active,
-            [np.empty(0, PROFILE_DTYPE)],
-        )
+        spans = self._filled(self._threads, self._before()) if with_waits else self._active
+        found = [np.empty(0, PROFILE_DTYPE)]
         for thread in np.unique(threads).tolist():
             own = np.flatnonzero(threads == thread)
-            begin, end, path = spans[thread]
+            begin, end, path = spans[int(np.searchsorted(self._numbers, thread))]
             rows = np.frombuffer(
                 time_profiles(
                     *(begin, end, path, self._count, np.array([0, len(begin)], "<u8")),
@@ -130,11 +137,16 @@ class Timeline:
             found.append(rows)
         return np.concatenate(found)
 
-    def _filled(self, spans: list[_Spans]) -> list[_Spans]:
+    def _before(self) -> _Spans:
+        """What counts for threads that the trace does not know yet."""
+        begin, end, path = self._threads[0]
+        return begin, end, np.where(self._is_join[path], 0, path)
+
+    def _filled(self, spans: list[_Spans], before: _Spans) -> list[_Spans]:
         """Spans of threads with what counts before they begin and between their regions."""
         filled = [spans[0]]
         for own, whole in zip(spans[1:], self._threads[1:], strict=True):
-            filled.append(_filled(own, whole, spans[0]))
+            filled.append(_filled(own, whole, before))
         return filled
 
 
@@ -159,7 +171,7 @@ def _filled(own: _Spans, whole: _Spans, first: _Spans) -> _Spans:
     return _chosen((begin, end, path), np.argsort(begin, kind="stable"))
 
 
-def _waiting(rank: int, thread: int, begin: float, time: float, late: int) -> Array:
+def _waiting(rank: int, thread: int, late: int, begin: float, time: float) -> Array:
     """A wait of a thread for another one of its rank."""
     row = np.zeros(1, WAITING_DTYPE)
     row["rank"], row["late"], row["state"] = rank, rank, JOIN

@@ -116,7 +116,8 @@ def path_runs(spans: Array, stays: Array) -> Array:
     keys, spans, stays = _with_numbers(spans, stays)
     first = stays_in_mpi(spans["rank"], spans["begin"], NONE, 0, 0)
     stays = np.concatenate([first, stays])
-    stays = stays[np.lexsort((stays["begin"], np.arange(len(stays)) >= len(first), stays["rank"]))]
+    goes_on = stays["time"][:, 0] > stays["begin"]  # The start of a thread comes before what begins with it.
+    stays = stays[np.lexsort((goes_on, stays["begin"], np.arange(len(stays)) >= len(first), stays["rank"]))]
     # In MPI_Finalize ranks wait for each other, which no event tells: the last to enter it was the latest.
     last = spans[np.lexsort((spans["rank"], -spans["end"], -spans["finalize"], ~spans["has_calls"]))[0]]
     place = stays["rank"], stays["begin"]

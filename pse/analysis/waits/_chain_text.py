@@ -8,6 +8,7 @@ from pse.analysis.waits._wait_chain import Link, Message, WaitChain, WaitEnd
 from pse.text import list_text, moment_text, size_text, time_text
 
 PROGRAM = "the program"
+_UNKNOWN = "the trace has nothing of this thread before, nor when it started"
 LONG = 1_000_000
 """ns that the engine hardly ever needs between two calls."""
 REASONS = {
@@ -117,7 +118,7 @@ def _for_message(message: Message, is_mine: bool) -> str:
 
 def _times(link: Link) -> str:
     if link.begin is None:
-        return ""
+        return "" if link.end is None else f"until {moment_text(link.end)}; {_UNKNOWN}"
     if link.end is None:
         return f"its last event is at {moment_text(link.begin)}"
     if not link.complete:

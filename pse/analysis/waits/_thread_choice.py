@@ -61,11 +61,18 @@ class RankThreads:
             )
         return wanted
 
-    def around(self, rank: int, thread: int, time: int) -> tuple[int, int]:
-        """When a thread left MPI before a time, and enters it after that, ns; far away if it does not."""
+    def around(self, rank: int, thread: int, time: int) -> tuple[int | None, int]:
+        """When a thread left MPI before a time, and enters it after that, ns.
+
+        Of one that has not called MPI before it is when its first function began; None if there was none yet,
+        so that the trace doesn't tell when the thread started.  That it does not enter is far away.
+        """
         own = self._own(rank, thread)
         before, after = own["leave"][own["leave"] <= time], own["enter"][own["enter"] > time]
-        return int(before.max(initial=0)), int(after.min(initial=_NEVER))
+        known = self._calls["enter"][(self._calls["rank"] == rank) & (self.of_call == thread)]
+        began = int(known.min(initial=_NEVER))
+        begin = int(before.max()) if len(before) else began if began <= time else None
+        return begin, int(after.min(initial=_NEVER))
 
     def spent(self, rank: int, thread: int, begin: int, end: int) -> tuple[tuple[str, int], ...]:
         """Where the time of a thread went, by routines of MPI and the program, the most first."""
