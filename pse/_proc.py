@@ -74,6 +74,14 @@ def descendants(root: int) -> Iterator[int]:
         waiting += children(pid)
 
 
+def has_lost_children(pid: int) -> bool:
+    """Say whether a living process has had children, of which none lives."""
+    if status(pid) is None or any(descendants(pid)):
+        return False
+    faults_of_children = _read(f"{pid}/stat").rpartition(b")")[2].split()[8:9]  # Those that it waited for.
+    return faults_of_children != [b"0"] or bool(_read(f"{pid}/task/{pid}/children").split())
+
+
 def ranks_below(root: int, mark: str | None = None) -> dict[int, int]:
     """Find the ranks among the descendants of a process.
 

@@ -40,6 +40,33 @@ def test_ranks_are_found_by_their_environment_and_mark(child):
     assert child.pid in _proc.descendants(os.getpid())
 
 
+KEEPS = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+for line in sys.stdin:
+    exec(line)
+    print(flush=True)
+"""
+
+
+def test_a_process_has_lost_its_children_when_none_lives():
+    with subprocess.Popen(
+        [sys.executable, "-c", KEEPS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as started:
+
+        def told(line):
+            started.stdin.write(line + b"\n")
+            started.stdin.flush()
+            started.stdout.readline()
+            return _proc.has_lost_children(started.pid)
+
+        assert not told(b"pass")
+        assert told(b"child.kill(); import os; os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)")
+        assert told(b"child.wait()")
+        started.stdin.close()
+    assert not _proc.has_lost_children(started.pid)
+
+
 def test_what_a_process_has_open_and_mapped_is_listed(tmp_path):
     library = shutil.copy(sys.executable, tmp_path / "a b.so")
     with open(library, "rb") as file:

@@ -2,12 +2,13 @@
 
 The first transform of a kind measures how FFTW computes it fastest; what FFTW has learnt (its wisdom) is kept
 in the cache directory, in a file for each kind of processor.  One process learns at a time, and others wait
-for what it finds, so that the ranks of a node compute alike.  Transforms that are longer than a block are not
-measured: that takes seconds, and gains little.
+for what it finds, so that the ranks of a node compute alike; where the cache can't be used, nobody measures.
+Transforms that are longer than a block are not measured: that takes seconds, and gains little.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
@@ -69,10 +70,12 @@ def _plan(one: Array, other: Array, direction: str) -> FFTW:
     if max(one.shape[1], other.shape[1]) > POINTS:
         return make("FFTW_ESTIMATE")
     known = functools.partial(make, "FFTW_MEASURE", "FFTW_WISDOM_ONLY")
-    try:
+    with contextlib.suppress(RuntimeError):
         return known()
-    except RuntimeError:
+    try:
         return _learnt(known, lambda: _made(_like(one), _like(other), direction, "FFTW_MEASURE"))
+    except OSError:  # Each rank would measure for itself, and compute other last bits.
+        return make("FFTW_ESTIMATE")
 
 
 def _made(one: Array, other: Array, direction: str, *flags: str) -> FFTW:
@@ -92,21 +95,17 @@ def _like(array: Array) -> Array:
 
 
 def _learnt(known: Make, measure: Make) -> FFTW:
-    """Plan by what other processes have learnt; else measure, and keep it where the cache can be used."""
+    """Plan by what other processes have learnt; else measure, and keep that."""
     folder = _cache.directory() / "fftw"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with _cache.locked(folder):
-            kind = hashlib.sha256(processor_identity().encode()).hexdigest()[:16]
-            _load(folder / kind)
-            try:
-                return known()
-            except RuntimeError:
-                plan = measure()
-            replace_file(folder / kind, b"\0".join(pyfftw.export_wisdom()))
-            return plan
-    except OSError:
-        return measure()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _cache.locked(folder):
+        kind = hashlib.sha256(processor_identity().encode()).hexdigest()[:16]
+        _load(folder / kind)
+        with contextlib.suppress(RuntimeError):
+            return known()
+        plan = measure()
+        replace_file(folder / kind, b"\0".join(pyfftw.export_wisdom()))
+        return plan
 
 
 def _load(path: Path) -> None:

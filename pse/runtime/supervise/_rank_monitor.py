@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Sequence
 
+from pse import _proc
 from pse._abi.waiting import ABORT_HELP, RankState
 from pse.records import dataclass
 from pse.runtime._channel import Board
@@ -35,6 +36,9 @@ from pse.runtime.supervise._processes import (
 
 RECORD_PATIENCE = 0.3
 """Seconds in which the other ranks of a node name one that died, where its board is not the launcher's."""
+
+_ALONE_PATIENCE = 1.0
+"""Seconds that mpiexec has to end by itself, once nothing lives of what it started."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class RankMonitor(Monitor):
             self._forker, self._forked = forker
         self._add_manager(self._forker, "the process that forks ranks")
         self.names, self.board, self.records = names, board, records
-        self._marked, self._by_manager = mark, hydra
+        self._marked, self._by_manager, self._alone_since = mark, hydra, float("inf")
 
     def find(self) -> None:
         """Look for ranks that have not been found, and for who starts them."""
@@ -122,11 +126,21 @@ class RankMonitor(Monitor):
         return pid == self._mpiexec
 
     def _manager_never_seen(self) -> Diagnosis | None:
-        """Blame a process manager that ended before it was found: the ranks that it started are adopted."""
+        """Blame a process manager that ended before it was found: ranks that it started are adopted."""
         seen = self.managers.keys() - {self._forker}
-        if not self._by_manager or seen or self.any_begun or not adopted_a_rank(self._marked):
+        if not self._by_manager or seen or self.any_begun:
+            return None
+        if not (adopted_a_rank(self._marked) or self._mpiexec_is_left_alone()):
             return None
         return lost_manager(None, socket.gethostname(), "ended as they started")
+
+    def _mpiexec_is_left_alone(self) -> bool:
+        """Say whether mpiexec has lost what it started, and goes on waiting for it."""
+        if not _proc.has_lost_children(self._mpiexec):
+            self._alone_since = float("inf")
+            return False
+        self._alone_since = min(self._alone_since, time.monotonic())
+        return time.monotonic() - self._alone_since > _ALONE_PATIENCE
 
     def _never_seen(self) -> Diagnosis:
         """Name the ranks that were never seen alive."""

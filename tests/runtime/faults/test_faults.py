@@ -13,6 +13,7 @@ import time
 import pytest
 from pse_testing.jobs import LONG, PROGRAMS, Job, bare, beside_python, has_open_mpi, launched, rank_variable
 
+from pse import _proc
 from pse.runtime.launch import find_mpiexec
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
 from pse.runtime.supervise._processes import is_dead
@@ -419,6 +420,20 @@ def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     assert job.wait() == 3
     assert job.seconds < LIMIT
     assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
+
+
+@needs_process_manager
+@pytest.mark.parametrize("attempt", [1, 2, *nightly(*range(3, 20))])
+def test_a_process_manager_killed_as_it_appears_ends_the_job(attempt):
+    """Before it has said a word to mpiexec, which then waits for it for ever; or just after."""
+    job = Job(launched(*LONG))
+    managers = []
+    while not managers:
+        managers = [p for p in _proc.descendants(job.process.pid) if _proc.name(p) == "hydra_pmi_proxy"]
+    job.hit(managers[0], signal.SIGKILL)
+    assert job.wait() == 3
+    assert job.seconds < LIMIT
+    assert "MPI's process manager" in job.err or "mpiexec" in job.err
 
 
 @needs_process_manager
