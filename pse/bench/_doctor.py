@@ -312,6 +312,10 @@ def _cache_directory() -> Iterator[Finding]:
         help = "set PSE_CACHE to a directory that you may write to"
         yield Finding("cache", BAD, f"{place} can't be written to: {error.strerror}", help)
         return
+    if stranger := _cache.distrust(place):
+        help = "set PSE_CACHE to a directory of your own that only you may write to"
+        yield Finding("cache", BAD, f"{stranger}, so that nothing in it is loaded", help)
+        return
     free = shutil.disk_usage(place).free
     held = sum(entry.size for entry in _cache.contents())
     yield Finding("cache", GOOD, f"{place}: {size_text(held)}, {size_text(free)} free")

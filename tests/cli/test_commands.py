@@ -194,6 +194,17 @@ def test_the_doctor_names_what_is_missing_and_the_remedy(tmp_path):
     assert result.stdout.splitlines()[-1] == "mend this first: c compiler and cache"
 
 
+def test_the_doctor_refuses_a_cache_that_others_may_write_to(monkeypatch, tmp_path):
+    from pse.bench import _doctor
+
+    monkeypatch.setattr(_doctor, "_EXAMINATIONS", (_doctor._cache_directory,))
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    result = run("doctor", PSE_CACHE=str(tmp_path / "cache"))
+    assert result.exit_code == 1
+    assert "can be written to by other users, so that nothing in it is loaded" in result.stdout
+
+
 @pytest.mark.parametrize(("files", "word", "ranks"), [(64, "note", "4 ranks"), (33, "WRONG", "0 ranks")])
 def test_the_doctor_lets_compilers_compile_and_counts_the_ranks_that_may_have_files(
     monkeypatch, files, word, ranks

@@ -197,6 +197,16 @@ def test_the_width_of_a_text_is_that_of_its_outline():
     assert text_width(" ", 9) == 0
 
 
+def test_a_program_whose_name_is_no_text_can_be_drawn(write_trace, make, tmp_path):
+    known = dataclasses.replace(
+        make.definitions(1, ["one", "other"]), parameters={"where": "b\udcff"}, program="b\udcff.coven"
+    )
+    opened = write_trace([make.call(0, 0, 1000)], known)
+    for form in BEGINS:
+        result = view(opened.path, "-o", tmp_path / f"run.{form}")
+        assert result.exit_code == 0, result.output
+
+
 @pytest.mark.parametrize("name", ["模块", "a$b", "$x_{$", "_hidden", "x" * 300, "<&>", "%s{}"])
 def test_any_name_can_be_drawn(write_trace, make, tmp_path, name):
     rows = [*make.call(0, 0, 1000), *make.call(1, 1000, 1400), *make.wait(1500, 1600)]

@@ -110,7 +110,8 @@ def _learnt(known: Make, measure: Make) -> FFTW:
 
 def _load(path: Path) -> None:
     """Take in what is kept; FFTW takes nothing of a part that is damaged."""
-    parts = tuple(path.read_bytes().split(b"\0")) if path.exists() else ()
+    usable = path.exists() and not _cache.distrust(path)
+    parts = tuple(path.read_bytes().split(b"\0")) if usable else ()
     with _PLANNER:
         if len(parts) == len(pyfftw.export_wisdom()):
             pyfftw.import_wisdom(parts)

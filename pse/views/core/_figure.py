@@ -20,7 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from pse.text import TIME_UNITS, count_text, moment_text, time_text
+from pse.text import TIME_UNITS, count_text, moment_text, text_bytes, time_text
 from pse.trace import Selection, Trace
 from pse.views.core._selection_caption import selection_text, start_text
 
@@ -99,7 +99,9 @@ def describe(trace: Trace) -> tuple[str, str]:
         time_text(trace.span, zeros=False),
         start_text(known.started),
     ]
-    return PurePath(known.program).stem, " · ".join(filter(None, parts))
+    # Names of files, and what the command line says, may be no text.
+    name, line = PurePath(known.program).stem, " · ".join(filter(None, parts))
+    return text_bytes(name).decode(), text_bytes(line).decode()
 
 
 def add_axes(figure: Figure, *, left: float, top: float, right: float, bottom: float) -> Axes:
