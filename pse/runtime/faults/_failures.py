@@ -147,8 +147,8 @@ def underrun(sequencer: Sequencer, projection: Projection) -> RunError:
     what = "an array" if tag.startswith(HIDDEN) else f"`{shown_tag(tag)}`"
     return RunError(
         f"{stopped_at(sequencer, projection)} wrote before the first element of {what}: "
-        f"{count_text(distance, 'byte')} before it",
-        help="look for an index below 0; --sanitize address stops at the line that does it",
+        f"what is {count_text(distance, 'byte')} before it has changed",
+        help="look for an index below 0; it is found after the call, what is behind an array at its line",
     )
 
 

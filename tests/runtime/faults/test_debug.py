@@ -61,6 +61,6 @@ def test_a_write_before_a_buffer_that_begins_within_a_page_is_named_after_the_ca
     assert job.wait() == 3
     assert re.search(
         r"error: overrun\.coven:9:5: module overrun .*wrote before the first element of `moved`: "
-        r"9 bytes before it\n",
+        r"what is 9 bytes before it has changed\n",
         job.err,
     ), job.err
