@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pse.trace import EventType
 from pse.trace.format import NONE, Array
-from pse.trace.query import Trace, all_messages
+from pse.trace.query import Trace, all_messages, routine_threads
 
 
 class BlockKind(enum.IntEnum):
@@ -164,7 +163,7 @@ def thread_activity(did: Activity) -> Activity:
 
     Module calls, and waits between them, are of a rank's first thread; blocks of others are calls of MPI.
     """
-    threads = threads_of_routines(did.trace)
+    threads = routine_threads(did.trace)
     if not threads.any():
         return did
     parts = [did.blocks[did.blocks["kind"] != BlockKind.ROUTINE]]
@@ -180,17 +179,6 @@ def thread_activity(did: Activity) -> Activity:
     blocks = blocks[np.lexsort((blocks["begin"], blocks["thread"], blocks["rank"]))]
     _find_runs(blocks, did.waits)
     return replace(did, blocks=blocks, bounds=_bounds(did.trace, blocks))
-
-
-def threads_of_routines(trace: Trace) -> Array:
-    """The thread of each of `Trace.routine_calls`."""
-    parts = [np.empty(0, "<u4")]
-    for rank in trace.ranks:
-        events = trace.select(rank, EventType.THREAD, EventType.REGION_LEAVE)
-        is_turn = events["type"] == EventType.THREAD
-        turns, calls = np.flatnonzero(is_turn), np.flatnonzero(~is_turn)
-        parts.append(np.append(0, events["a"][turns])[np.searchsorted(turns, calls)].astype("<u4"))
-    return np.concatenate(parts)
 
 
 def _is_mpi(routines: Array, names: list[str]) -> Array:

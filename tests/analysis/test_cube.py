@@ -144,6 +144,15 @@ def test_a_deep_recursion_is_exported_and_counted_in_texts(tmp_path):
     assert tags.count("cnode") == 5001
 
 
+def test_a_file_without_one_of_its_metrics_is_damaged(cube, tmp_path):
+    write_cube(cube, tmp_path / "whole.npz")
+    with np.load(tmp_path / "whole.npz") as arrays:
+        kept = {name: array for name, array in arrays.items() if name != "metric.mpi"}
+    np.savez(tmp_path / "part.npz", **kept)
+    with pytest.raises(UsageError, match=r"or it is damaged: .*metric\.mpi is missing"):
+        read_cube(tmp_path / "part.npz")
+
+
 @pytest.mark.parametrize("write", [write_cube, export_cubex])
 def test_a_full_disk_leaves_the_older_file(cube, tmp_path, write):
     """A limit on the size of files stands for it."""

@@ -19,6 +19,20 @@ def summary(small_trace):
     return trace.summarize(trace.open(small_trace))
 
 
+def test_the_time_of_a_recursion_is_that_of_its_outermost_calls(tmp_path):
+    """Of each thread: the second one's call is not within those of the first."""
+    enter, leave = EventType.REGION_ENTER, EventType.REGION_LEAVE
+    rows = [{"time": 100 * level, "type": enter, "a": 1} for level in range(3)]
+    rows += [{"time": 250, "type": EventType.THREAD, "a": 1}, {"time": 300, "type": enter, "a": 1}]
+    rows += [{"time": 400, "type": leave, "a": 1, "b": 300}, {"time": 450, "type": EventType.THREAD, "a": 0}]
+    rows += [{"time": 1000 - 100 * n, "type": leave, "a": 1, "b": 100 * n} for n in (2, 1, 0)]
+    rows += [{"time": 2000, "type": enter, "a": 1}, {"time": 2500, "type": leave, "a": 1, "b": 2000}]
+    write_rank(tmp_path, 0, rows)
+    (row,) = trace.summarize(trace.open(tmp_path)).routines
+    assert (row.routine, row.calls, row.total, row.max) == ("routine 1", 5, 1000 + 100 + 500, 1000)
+    assert row.mean == (1000 + 800 + 600 + 100 + 500) / 5
+
+
 def picked(rows, *names):
     return [tuple(getattr(row, name) for name in names) for row in rows]
 

@@ -2,7 +2,7 @@
 
 ``cube`` is JSON in UTF-8 as an array of bytes: ``format`` (pse-cube), ``version``, ``title``, ``problems``,
 ``call_paths`` (parent, kind, name, place of each), ``locations`` (machine, node, rank, thread, name of each),
-``reference`` (of a difference, totals of the old run).
+``reference`` (of a difference, totals of the old run), ``stored`` (names of the metrics that have arrays).
 ``longest`` is an array of ``INSTANCE_DTYPE``, whose metrics are places in ``metrics``, a list of names;
 ``causes`` is one of ``CAUSE_OF_WAIT_DTYPE``, likewise.
 ``metric.NAME`` is an array of float64, shape (call paths, locations), for each metric that is not all 0.
@@ -58,6 +58,7 @@ def write_cube(cube: Cube, path: str | os.PathLike[str]) -> None:
         "locations": [astuple(location) for location in cube.locations],
         "metrics": [metric.name for metric in METRICS],
         "reference": dict(cube.reference),
+        "stored": list(cube.values),
     }
     text = np.frombuffer(json.dumps(head, ensure_ascii=False).encode(errors="surrogateescape"), "u1")
     arrays: dict[str, Any] = {_METRIC + name: values for name, values in cube.values.items()}
@@ -119,6 +120,9 @@ def _decoded(arrays: Any) -> Cube:
     locations = tuple(Location(*location) for location in head["locations"])
     names = [name.removeprefix(_METRIC) for name in arrays if name.startswith(_METRIC)]
     values = {name: arrays[_METRIC + name] for name in names if name in BY_NAME}
+    missing = [name for name in head.get("stored", ()) if name not in names]
+    if missing:
+        raise ValueError(f"the array {_METRIC}{missing[0]} is missing")
     for number, path in enumerate(paths):
         if not -1 <= path.parent < number:
             raise ValueError(f"call path {number} has the parent {path.parent}")

@@ -271,10 +271,10 @@ def _repair_text(after: ClockCondition | None, is_unknown: bool) -> str:
         return "waits there are wrong"
     if not after.violations:
         return "their times were repaired, and none is left"
+    left = f"{after.violations:,} {'is' if after.violations == 1 else 'are'} left"
     if is_unknown:
-        return f"their times can't be repaired: {after.violations:,} are left"
-    left = f"at most {_distance_text(after.largest)} too early"
-    return f"their times were repaired, and {after.violations:,} are left, {left}"
+        return f"their times can't be repaired: {left}"
+    return f"their times were repaired, and {left}, at most {_distance_text(after.largest)} too early"
 
 
 def _distance_text(time: float) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pse.analysis._activity import Activity, threads_of_routines
+from pse.analysis._activity import Activity
 from pse.text import list_text
 from pse.trace.format import Array, TraceError
-from pse.trace.query import TimeWindow
+from pse.trace.query import TimeWindow, routine_threads
 
 _NEVER = np.iinfo("<i8").max
 
@@ -32,7 +32,7 @@ class RankThreads:
 
     def __init__(self, activity: Activity) -> None:
         self._calls, self._names = activity.routines, activity.routine_names
-        self.of_call = threads_of_routines(activity.trace)
+        self.of_call = routine_threads(activity.trace)
         is_mpi = np.array([name.startswith("MPI_") for name in self._names], bool)
         self._mpi = is_mpi[self._calls["routine"]]
         other = set(np.unique(np.concatenate([activity.calls["rank"], activity.waits["rank"]])).tolist())

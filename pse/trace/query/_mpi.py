@@ -72,6 +72,31 @@ def routine_calls(trace: TraceFiles) -> tuple[Array, list[str]]:
     return calls, list(names)
 
 
+def routine_threads(trace: TraceFiles) -> Array:
+    """The thread of each call that `routine_calls` gives."""
+    parts = [np.empty(0, "<u4")]
+    for rank in trace.ranks:
+        events = trace.select(rank, EventType.THREAD, EventType.REGION_LEAVE)
+        is_turn = events["type"] == EventType.THREAD
+        turns, calls = np.flatnonzero(is_turn), np.flatnonzero(~is_turn)
+        parts.append(np.append(0, events["a"][turns])[np.searchsorted(turns, calls)].astype("<u4"))
+    return np.concatenate(parts)
+
+
+def outermost_calls(trace: TraceFiles, calls: Array) -> Array:
+    """Those of `routine_calls` that are within no other call of the same routine on their thread."""
+    threads = routine_threads(trace)
+    order = np.lexsort((-calls["leave"], calls["enter"], calls["routine"], threads, calls["rank"]))
+    keys = np.stack([calls["rank"], threads, calls["routine"]], axis=1)[order]
+    starts = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(calls)]
+    # The ends as their places among all ends: a group's are then above those of the groups before it.
+    ends = np.unique(calls["leave"][order], return_inverse=True)[1].astype("<i8") + 1
+    ends += (np.cumsum(starts) - 1) * (len(calls) + 1)
+    latest = np.append(0, np.maximum.accumulate(ends))[:-1]
+    kept: Array = calls[np.sort(order[starts | (ends > latest)])]
+    return kept
+
+
 def _renumbered(trace: TraceFiles, rank: int, numbers: Array, names: dict[str, int]) -> Array:
     """A rank's own numbers of routines as places in the list of all names."""
     own, places = np.unique(numbers, return_inverse=True)

@@ -92,12 +92,12 @@ class QueueRow:
 
 @dataclass(frozen=True)
 class RoutineRow:
-    """Calls of one MPI routine on all ranks; times in ns."""
+    """Calls of one MPI routine or function on all ranks; times in ns."""
 
     routine: str
     ranks: int  # that called it
     calls: int
-    total: int
+    total: int  # without calls within other calls of the same routine
     mean: float
     max: int
 

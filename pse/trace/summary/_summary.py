@@ -15,7 +15,7 @@ from pse.trace.format._events import NONE, MessageFlag
 from pse.trace.format._field_values import Array
 from pse.trace.query._group_reduce import Groups
 from pse.trace.query._messages import match_messages, message_ends
-from pse.trace.query._mpi import MpiTraffic, mpi_communicators, mpi_traffic
+from pse.trace.query._mpi import MpiTraffic, mpi_communicators, mpi_traffic, outermost_calls
 from pse.trace.query._names import Names
 from pse.trace.query._selection import EVERYTHING, Selection
 from pse.trace.query._trace import Trace
@@ -69,7 +69,8 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
     memory = selection.of(trace, trace.memory())
     ends = message_ends(trace)
     messages = match_messages(*ends)
-    routines = trace.routine_calls()
+    routine_calls, routines = trace.routine_calls()
+    outermost = selection.of(trace, outermost_calls(trace, routine_calls))
     return Summary(
         path=str(trace.path),
         program=definitions.program if definitions else "",
@@ -84,7 +85,7 @@ def summarize(trace: Trace, selection: Selection = EVERYTHING) -> Summary:
         partitions=_partition_rows(names, selection.of(trace, trace.partition_messages())),
         waits=waits,
         queues=_queue_rows(names, selection.of(trace, trace.queue_depths())),
-        routines=_routine_rows(selection.of(trace, routines[0]), routines[1]),
+        routines=_routine_rows(selection.of(trace, routine_calls), outermost, routines),
         communicators=tuple(_communicator_row(row) for row in mpi_traffic(trace) if row.rank in ranks),
         slices=_slice_rows(trace, selection),
         ranks=_rank_rows(names, trace, selection, busy, waiting, memory),
@@ -231,8 +232,11 @@ def _queue_rows(names: Names, samples: Array) -> tuple[QueueRow, ...]:
     )
 
 
-def _routine_rows(calls: Array, routines: list[str]) -> tuple[RoutineRow, ...]:
+def _routine_rows(calls: Array, outermost: Array, routines: list[str]) -> tuple[RoutineRow, ...]:
+    """Calls of routines; of a recursion, all count, and the time of the outermost ones is the total."""
     groups = Groups(calls["routine"])
+    totals = np.zeros(len(routines), "<i8")
+    np.add.at(totals, outermost["routine"], outermost["leave"] - outermost["enter"])
     times = calls["leave"] - calls["enter"]
     columns = zip(groups.first, groups.count, groups.sum(times), groups.max(times), strict=True)
     return tuple(
@@ -240,11 +244,11 @@ def _routine_rows(calls: Array, routines: list[str]) -> tuple[RoutineRow, ...]:
             routine=routines[routine],
             ranks=len(np.unique(calls["rank"][calls["routine"] == routine])),
             calls=int(count),
-            total=int(total),
-            mean=float(total / count),
+            total=int(totals[routine]),
+            mean=float(time / count),
             max=int(longest),
         )
-        for routine, count, total, longest in columns
+        for routine, count, time, longest in columns
     )
 
 

@@ -245,6 +245,7 @@ def test_trace_without_a_directory_does_not_start(stacked):
     done = stacked(1, "module trace\n", "-c", "from mpi4py import MPI")
     assert done.code == 2
     assert "tool `trace`: no directory to write to" in done.err
+    assert "or set the variable PSE_TRACE_DIRECTORY" in done.err
 
 
 HOSTS = """

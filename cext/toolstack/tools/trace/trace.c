@@ -217,9 +217,9 @@ TOOL_PUBLIC int pse_tool_start(const struct pse_tools *given)
     pse_trace_begin_clock();
     if (given_directory())
         return pse_trace_configure_regions() || pse_trace_configure_callers();
-    return pse_tool_refuse(
-        "no directory to write to: give it as `argument directory DIR` below "
-        "`module trace` in a configuration, or start the program with pse run --trace DIR");
+    return pse_tool_refuse("no directory to write to: give it as `argument directory DIR` below "
+                           "`module trace` in a configuration, or set the variable PSE_TRACE_DIRECTORY; pse "
+                           "run --trace DIR does");
 }
 
 TOOL_PUBLIC __attribute__((destructor)) void pse_tool_end(void)
