@@ -120,8 +120,20 @@ def test_an_export_has_as_many_calls_without_end_as_the_trace(tmp_path):
     rows += [enter(1, 100) | {"b": 1}, {"type": E.PHASE, "time": 200}]
     run = write_trace(tmp_path / "run", [rows], None)
     export_otf2(run, tmp_path / "out")
-    problems = ("rank 0: 2 calls whose end is not in the trace",)
+    problems = (
+        "rank 0: 2 calls whose end is not in the trace, among them MPI_Recv: "
+        "`pse trace why DIR --rank 0 --at end` tells what it waited for",
+    )
     assert analyze(run).problems == analyze(tmp_path / "out" / "traces.otf2").problems == problems
+
+
+def test_of_routines_that_ranks_never_left_the_first_ones_are_named(tmp_path):
+    routines = [f"MPI_{name}" for name in ("Waitall", "Recv", "Send", "Wait", "Probe")]
+    run = write_trace(tmp_path / "run", [[enter(n, 10 + n) for n in range(5)]] * 3, None, routines)
+    assert analyze(run).problems == (
+        "rank 0: 5 calls whose end is not in the trace, among them MPI_Waitall, MPI_Recv, MPI_Send and 2 "
+        "more: `pse trace why DIR --rank 0 --at end` tells what it waited for; ranks 1-2 likewise",
+    )
 
 
 def test_a_region_has_one_call_path_where_a_killed_rank_does_not_know_its_place(tmp_path):

@@ -68,6 +68,7 @@ from pse.analysis.replay._severities import (
 from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
 from pse.analysis.replay._trace_input import Source, opened
 from pse.analysis.waits._backward_walk import STAY_DTYPE
+from pse.analysis.waits._unended_calls import unended_routines
 from pse.trace import NONE, EventType, TextKind, Trace
 from pse.trace.format import Array, distinct, low32
 
@@ -444,7 +445,8 @@ class _Analysis:
         move_to_probes(calls, paths, ends[1])
         parts = collective_parts(self.trace, calls, paths, self._known)
         self._parts.append(parts)
-        self._problems.count_of_rank(rank, calls.open_calls, "call", "whose end is not in the trace")
+        routines = unended_routines(self.trace, rank) if calls.open_calls else ()
+        self._problems.count_open_calls(rank, calls.open_calls, routines)
         self._problems.count_of_rank(rank, calls.lost_ends, "call", "whose begin is not in the trace")
         self._problems.count_of_rank(rank, calls.outside, "operation of MPI", "outside of all calls")
         operation = "collective operation"

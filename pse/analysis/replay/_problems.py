@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pse.analysis.replay._peers import Peers
-from pse.text import count_text
+from pse.text import count_text, list_text
 from pse.trace.format import Array
 from pse.trace.store import merge_alike, without_events
 
@@ -31,6 +31,9 @@ _TOTALS = {
     ),
 }
 """What is counted over all ranks."""
+
+_NAMED = 3
+"""So many routines of a rank that never ended are named."""
 
 
 class Problems:
@@ -57,6 +60,17 @@ class Problems:
         if count:
             plural = noun.replace("operation", "operations") if "operation" in noun else None
             self.say_of_rank(rank, f"{count_text(count, noun, plural)} {rest}")
+
+    def count_open_calls(self, rank: int, count: int, routines: Sequence[str]) -> None:
+        """Say how many calls of a rank never ended, and which routines of MPI did not, if any."""
+        rest = "whose end is not in the trace"
+        if routines:
+            more = len(routines) - _NAMED
+            named = list_text([*routines[:_NAMED], *([f"{more} more"] if more > 0 else [])])
+            rest += (
+                f", among them {named}: `pse trace why DIR --rank {rank} --at end` tells what it waited for"
+            )
+        self.count_of_rank(rank, count, "call", rest)
 
     def say_of_rank(self, rank: int, sentence: str) -> None:
         """Say something of a rank."""

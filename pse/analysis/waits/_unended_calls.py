@@ -70,6 +70,12 @@ class UnendedCalls:
         return UnendedCall(int(call["enter"]), routine, awaited)
 
 
+def unended_routines(trace: Trace, rank: int) -> list[str]:
+    """The routines of MPI that a rank never left, each once, the first entered first."""
+    names, calls = trace.texts(rank), _unended(trace, rank)
+    return list(dict.fromkeys(names[TextKind.REGION, number] for number in calls["routine"].tolist()))
+
+
 def _unended(trace: Trace, rank: int) -> Array:
     """The calls of MPI of which a rank has the begin only."""
     events = trace.select(rank, EventType.THREAD, EventType.REGION_ENTER, EventType.REGION_LEAVE)
