@@ -116,7 +116,7 @@ class _Watcher(threading.Thread):
             recordings = [Recording(self._name, tag) for tag in TAGS]
             self._over.wait(self._turn)
             frames = [recording.finish() for recording in recordings]
-            if all(frames):
+            if any(frames):
                 self.turns.append((begin, time.monotonic()))
             else:
                 self.said = "; ".join(recording.said for recording in recordings)
