@@ -144,6 +144,18 @@ def test_a_deep_recursion_is_exported_and_counted_in_texts(tmp_path):
     assert tags.count("cnode") == 5001
 
 
+def test_threads_that_mpi_ends_itself_are_not_waited_for(tmp_path):
+    """Some routines of MPI join one, such as MPI_Session_finalize; the program joins none."""
+    run = PlantedWaits(1, [[0]])
+    run.enter(0, "MPI_File_sync")
+    run.enter(0, "Thread.join")
+    run.leave(0)
+    run.leave(0)
+    found = analyze(run.write(tmp_path / "run"))
+    assert "MPI_File_sync / Thread.join" in found.path_text(len(found.call_paths) - 1)
+    assert found.total("thread_wait") == 0
+
+
 def test_a_file_without_one_of_its_metrics_is_damaged(cube, tmp_path):
     write_cube(cube, tmp_path / "whole.npz")
     with np.load(tmp_path / "whole.npz") as arrays:

@@ -75,7 +75,7 @@ class CallTree:
             if kind == FrameKind.ROUTINE:
                 name = texts.get((TextKind.REGION, number), f"routine {number}")
                 place = texts.get((TextKind.REGION_PLACE, number)) or self._place_elsewhere(name)
-                found[node] = self._add(CallPath(parent, "routine", name, place), metric_of_routine(name))
+                found[node] = self._add(CallPath(parent, "routine", name, place), self._metric(name, parent))
             elif kind == FrameKind.SITE:
                 site = self._site(parent, number)
                 module = self._sites[number].module if number in self._sites else "module"
@@ -87,6 +87,12 @@ class CallTree:
                 found[node] = self._wait(self._site(parent, number), reason)
                 self._waits[calls.rank, reason, number] = int(found[node])
         return found
+
+    def _metric(self, name: str, parent: int) -> str:
+        """The metric of a routine; what MPI does to end its own threads is no wait of the program's."""
+        metric = metric_of_routine(name)
+        is_mpis_own = metric == "thread_wait" and self.paths[parent].name.startswith("MPI_")
+        return self.metrics[parent] if is_mpis_own else metric
 
     def _place_elsewhere(self, name: str) -> str:
         """Where other ranks say that a region is, of which a rank that was killed does not know it."""

@@ -194,36 +194,48 @@ void pse_trace_close_thread(struct trace_thread *thread)
     pse_trace_unlock();
 }
 
-static void note(uint64_t count, const char *rest)
+/* A note on so many, if any: what is said of one, of several, and of all. */
+static void note(uint64_t count, const char *one, const char *several, const char *rest)
 {
     static uint32_t number = 1u << 16; /* those of regions are below */
     char text[512];
     if (!count)
         return;
-    snprintf(text, sizeof text, "%" PRIu64 " %s", count, rest);
+    snprintf(text, sizeof text, "%" PRIu64 " %s%s", count, count == 1 ? one : several, rest);
     pse_recorder_text_at(pse_trace_recorder, pse_trace_clock(), PSE_TEXT_NOTE, number++, text);
 }
 
-static void note_ends_without_begin(void)
+/* Named regions that lie in themselves when recording ends: most likely they have no end. */
+static uint64_t named_in_themselves(const struct trace_thread *thread)
 {
-    char rest[sizeof first_without_begin + 64];
-    snprintf(rest, sizeof rest, "%s%s", "ends of regions that were not entered are left out",
-             first_without_begin);
-    note(without_begin, rest);
+    uint64_t count = 0;
+    for (unsigned i = 1; i < thread->depth && i < thread->room; i++) {
+        const struct trace_frame *frame = &thread->frames[i];
+        count += frame->stack && frame->region == frame[-1].region;
+    }
+    return count;
 }
 
 void pse_trace_end_regions(void)
 {
+    uint64_t without_end = 0;
     for (struct trace_thread *thread = pse_trace_all_threads; thread; thread = thread->next) {
+        without_end += named_in_themselves(thread);
         pse_trace_write_for(thread);
         pse_trace_close_above(thread, 0, pse_trace_clock());
     }
     pse_trace_write_for(NULL);
     pse_trace_note_budget();
-    note(too_deep, "calls of regions nested deeper than 4,096 are left out");
-    note(pse_trace_regions_without_room, "enters of regions beyond the first 32,768 are left out");
-    note(of_other_threads,
-         "calls of regions by other threads are left out: the program asks for MPI_THREAD_SINGLE");
-    note_ends_without_begin();
-    note(closed, "regions that were not left end with the one around them");
+    note(too_deep, "call of a region nested deeper than 4,096 is left out",
+         "calls of regions nested deeper than 4,096 are left out", "");
+    note(pse_trace_regions_without_room, "enter of a region beyond the first 32,768 is left out",
+         "enters of regions beyond the first 32,768 are left out", "");
+    note(of_other_threads, "call of a region by another thread is left out",
+         "calls of regions by other threads are left out", ": the program asks for MPI_THREAD_SINGLE");
+    note(without_begin, "end of a region that was not entered is left out",
+         "ends of regions that were not entered are left out", first_without_begin);
+    note(closed, "region that was not left ends with the one around it",
+         "regions that were not left end with the one around them", "");
+    note(without_end, "region was entered in itself and never left",
+         "regions were entered in themselves and never left", ": is PSE_REGION_END missing?");
 }
