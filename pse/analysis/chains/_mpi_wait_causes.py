@@ -117,18 +117,22 @@ def _messages_of(receivers: Array, late: Array, messages: Array) -> Array:
     found = np.full(len(late), -1)
     asked = np.flatnonzero(late["kind"] == CauseKind.MESSAGE)
     sent = np.flatnonzero((messages["sent"] >= 0) & (messages["received"] >= 0))
-    sent = sent[np.argsort(messages["sent"][sent], kind="stable")]
-    own, every = (
-        receiver.astype("<u8") << np.uint64(32) | sender
-        for receiver, sender in (
-            (receivers[asked], late["rank"][asked]),
-            (messages["receiver"][sent], messages["sender"][sent]),
-        )
-    )
-    for pair in np.unique(own):
-        some, theirs = asked[own == pair], sent[every == pair]
+    own = _pairs(receivers[asked], late["rank"][asked])
+    every = _pairs(messages["receiver"][sent], messages["sender"][sent])
+    for rows, pairs, times in ((asked, own, late["time"]), (sent, every, messages["sent"])):
+        order = np.lexsort((times[rows], pairs))
+        rows[:], pairs[:] = rows[order], pairs[order]
+    several, first = np.unique(own, return_index=True)
+    begins, ends = (np.searchsorted(every, several, side) for side in ("left", "right"))
+    for some, begin, end in zip(np.split(asked, first[1:]), begins, ends, strict=True) if len(own) else ():
+        theirs = sent[begin:end]
         place = np.searchsorted(messages["sent"][theirs], late["time"][some])
         found[some] = np.append(theirs, -1)[place]
+    return found
+
+
+def _pairs(receivers: Array, senders: Array) -> Array:
+    found: Array = receivers.astype("<u8") << np.uint64(32) | senders
     return found
 
 
