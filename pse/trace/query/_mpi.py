@@ -73,7 +73,23 @@ def routine_calls(trace: TraceFiles) -> tuple[Array, list[str]]:
 
 
 def routine_threads(trace: TraceFiles) -> Array:
-    """The thread of each call that `routine_calls` gives."""
+    """The thread of each of `Trace.routine_calls`.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+
+    Returns
+    -------
+    array of uint32, shape (calls,)
+        Numbers of threads in their rank; 0 is the one that initialised MPI.
+
+    Examples
+    --------
+    >>> routine_threads(pse.trace.open("mpi1")).tolist()
+    [0, 0]
+    """
     parts = [np.empty(0, "<u4")]
     for rank in trace.ranks:
         events = trace.select(rank, EventType.THREAD, EventType.REGION_LEAVE)
