@@ -213,5 +213,6 @@ def test_a_run_that_goes_on_is_held_changed_and_watched(desk, page):
     page.until(lambda e: e["type"] == "frame" and e["pause"] > held["pause"] + 3)
     desk.api(f"/runs/{run}/stop", "POST", {})
     assert page.ended(run)["state"] == "stopped"
+    assert desk.api(f"/runs/{run}/control", "POST", {"action": "status"}) == {"status": None}
     over = desk.api(f"/runs/{run}/control", "POST", {"action": "pause"}, 409)
     assert over["error"]["message"] == "this run does not go on"

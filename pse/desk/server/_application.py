@@ -26,7 +26,7 @@ from pse.desk.server._events import Events
 from pse.desk.server._files import Directory
 from pse.desk.server._guard import PAGE_POLICY
 from pse.desk.server._language import Conversation
-from pse.desk.server._live import Watches, control_run
+from pse.desk.server._live import Watches, control_run, run_status
 from pse.desk.server._runs import Runs
 from pse.errors import PseError
 from pse.language.types import OPTIONS
@@ -112,6 +112,18 @@ def _id(request: Request) -> str:
     return str(request.path_params["id"])
 
 
+def _controlled(desk: Desk, id: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+    """Do with a run what a page asks for; one that asks how it stands can't know that it has just ended."""
+    asks = asked.get("action") == "status"
+    try:
+        name = desk.runs.control_name(id)
+    except Refusal as refusal:
+        if asks and refusal.status == 409:
+            return None
+        raise
+    return run_status(name) if asks else control_run(name, asked)
+
+
 def _number(request: Request, name: str) -> int:
     found = request.query_params.get(name, "0")
     if not found.isdecimal():
@@ -149,7 +161,7 @@ _API = [
     _route(
         "/runs/{id}/control",
         "POST",
-        lambda desk, r, body: {"status": control_run(desk.runs.control_name(_id(r)), body)},
+        lambda desk, r, body: {"status": _controlled(desk, _id(r), body)},
     ),
     _route(
         "/runs/{id}/watch",

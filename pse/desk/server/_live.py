@@ -25,13 +25,19 @@ _HELD = 0.3
 """Seconds between two looks at a run that is held."""
 
 
-def control_run(name: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Do with a run what a page asks for; gives how it stands then, None if it has only begun to start."""
+def run_status(name: str) -> dict[str, Any] | None:
+    """Give how a run stands; None if it has only begun to start, or is over."""
+    if name in running():
+        with contextlib.suppress(PseError), RunControl(name, _PATIENCE) as run:  # It may end meanwhile.
+            return run.status()
+    return None
+
+
+def control_run(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Do with a run what a page asks for; gives how it stands then."""
     action, values = asked.get("action"), asked.get("values")
-    if action == "status" and name not in running():
-        return None
     with RunControl(name, _PATIENCE) as run:
-        if action in ("status", "pause", "resume", "checkpoint"):
+        if action in ("pause", "resume", "checkpoint"):
             status: dict[str, Any] = getattr(run, str(action))()
             return status
         if action == "step":
