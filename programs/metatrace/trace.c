@@ -22,8 +22,6 @@ enum { TO_THE_RIGHT = 1, TO_THE_LEFT = 2 };
 static MPI_Comm trace = MPI_COMM_NULL; /* Trace's processors, in the order of their planes. */
 static int left, right;                /* Our neighbours; MPI_PROC_NULL beyond the ends. */
 static int64_t first_plane, all_planes;
-static int *plane_count, *plane_begin; /* Of each of Trace's processors. */
-static MPI_Datatype pair;              /* Two numbers. */
 
 const char *coven_error(int code)
 {
@@ -53,20 +51,9 @@ int join_trace(const double *head, MPI_Comm c, int64_t m, int64_t ny, int64_t nz
     MPI_Comm_size(trace, &size);
     left = rank > 0 ? rank - 1 : MPI_PROC_NULL;
     right = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
-    plane_count = malloc((size_t)size * sizeof *plane_count);
-    plane_begin = malloc((size_t)size * sizeof *plane_begin);
-    if (!plane_count || !plane_begin)
-        return NO_MEMORY;
-    plane_count[rank] = (int)m;
-    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, plane_count, 1, MPI_INT, trace);
-    all_planes = 0;
-    for (int r = 0; r < size; r++) {
-        plane_begin[r] = (int)all_planes;
-        all_planes += plane_count[r];
-    }
-    first_plane = plane_begin[rank];
-    MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
-    MPI_Type_commit(&pair);
+    MPI_Scan(&m, &first_plane, 1, MPI_INT64_T, MPI_SUM, trace);
+    first_plane -= m;
+    MPI_Allreduce(&m, &all_planes, 1, MPI_INT64_T, MPI_SUM, trace);
     return 0;
 }
 
@@ -225,26 +212,27 @@ static void exchange_and_multiply(const Grid *g, double *p, double *q, _Bool ove
         multiply(g, p, q, g->planes, g->planes + 1);
 }
 
-/* Add up a * b in each of our planes, of which each has `count` sums. The frame of one of them is 0. */
-static void dot_planes(const Grid *g, const double *a, const double *b, double *sums, int count)
+/* Add up a * b in each of our planes. The frame of one of them is 0. */
+static void dot_planes(const Grid *g, const double *a, const double *b, double *sums)
 {
+    memset(sums, 0, (size_t)all_planes * sizeof *sums);
     for (int64_t i = 1; i <= g->planes; i++) {
         double sum = 0;
         for (int64_t c = i * g->plane; c < (i + 1) * g->plane; c++)
             sum += a[c] * b[c];
-        sums[(first_plane + i - 1) * count] = sum;
+        sums[first_plane + i - 1] = sum;
     }
 }
 
-/* Let all processors know the sums of each plane, one or two, and add them up. */
+/* What others leave at 0 is exact in a sum, whatever its order; so all processors know the sum of each plane.
+ */
 static void share_planes(const Grid *g, int count, double result[])
 {
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, g->sums, plane_count, plane_begin,
-                   count == 1 ? MPI_DOUBLE : pair, trace);
+    MPI_Allreduce(MPI_IN_PLACE, g->sums, count * (int)all_planes, MPI_DOUBLE, MPI_SUM, trace);
     for (int n = 0; n < count; n++) {
         result[n] = 0;
         for (int64_t i = 0; i < all_planes; i++)
-            result[n] += g->sums[i * count + n];
+            result[n] += g->sums[n * all_planes + i];
     }
 }
 
@@ -298,7 +286,7 @@ static int cgiteration(const Grid *g, Vectors v, double rho[2], int64_t sweeps, 
 {
     double pq, old = rho[0];
     exchange_and_multiply(g, v.p, v.q, overlap);
-    dot_planes(g, v.p, v.q, g->sums, 1);
+    dot_planes(g, v.p, v.q, g->sums);
     share_planes(g, 1, &pq);
     if (!(pq > 0))
         return DIVERGED;
@@ -308,8 +296,8 @@ static int cgiteration(const Grid *g, Vectors v, double rho[2], int64_t sweeps, 
         v.r[c] -= alpha * v.q[c];
     }
     precondition(g, v.r, v.z, sweeps);
-    dot_planes(g, v.r, v.z, g->sums, 2);
-    dot_planes(g, v.r, v.r, g->sums + 1, 2);
+    dot_planes(g, v.r, v.z, g->sums);
+    dot_planes(g, v.r, v.r, g->sums + all_planes);
     share_planes(g, 2, rho);
     double beta = rho[0] / old;
     for (int64_t c = g->plane; c < g->cells - g->plane; c++)
@@ -321,7 +309,7 @@ static int cgiteration(const Grid *g, Vectors v, double rho[2], int64_t sweeps, 
  * with. */
 static void begin_solve(const Grid *g, Vectors v, double rho[2], double *norm, int64_t sweeps, _Bool overlap)
 {
-    dot_planes(g, v.r, v.r, g->sums, 1);
+    dot_planes(g, v.r, v.r, g->sums);
     share_planes(g, 1, norm);
     *norm = sqrt(*norm);
     exchange_and_multiply(g, v.x, v.q, overlap);
@@ -329,8 +317,8 @@ static void begin_solve(const Grid *g, Vectors v, double rho[2], double *norm, i
         v.r[c] -= v.q[c];
     precondition(g, v.r, v.z, sweeps);
     memcpy(v.p, v.z, (size_t)g->cells * sizeof *v.p);
-    dot_planes(g, v.r, v.z, g->sums, 2);
-    dot_planes(g, v.r, v.r, g->sums + 1, 2);
+    dot_planes(g, v.r, v.z, g->sums);
+    dot_planes(g, v.r, v.r, g->sums + all_planes);
     share_planes(g, 2, rho);
 }
 
