@@ -6,6 +6,7 @@ SIGALRM, and uses the process's timer, which the rank's own function for `atexit
 
 from __future__ import annotations
 
+import atexit
 import signal
 import sys
 import threading
@@ -37,12 +38,15 @@ def limit_wait_for_leftovers(who: str) -> None:
     who : str
         What to call this rank.
     """
-    fired = 0
+    fired, ends = 0, list[bool]()
+    atexit.register(ends.append, True)  # All that modules have registered comes after it.
 
     def on_time(number: int, frame: FrameType | None) -> None:
         nonlocal fired
         fired += 1
-        awaited = _awaited(frame)
+        awaited = _awaited(frame, at_exit=bool(ends))
+        if awaited is None:
+            return
         if fired == 1:
             sys.stderr.write(f"waiting for {awaited.names} of {who}, which {awaited.origin}\n")
             return
@@ -65,7 +69,8 @@ def _ignore_ends(unraisable: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _awaited(frame: FrameType | None) -> _Awaited:
+def _awaited(frame: FrameType | None, *, at_exit: bool) -> _Awaited | None:
+    """What of modules Python waits for; None if it is not their doing that the end takes long."""
     threads = [
         f"thread `{thread.name}`"
         for thread in threading.enumerate()
@@ -74,6 +79,8 @@ def _awaited(frame: FrameType | None) -> _Awaited:
     if threads:
         help = "let the module join it, or make it a daemon thread"
         return _Awaited(list_text(threads, "and"), "a module started", help)
+    if not at_exit:
+        return None
     children = [f"process {child.pid} (`{child.name}`)" for child in _children()]
     if children:
         help = "let the module join or terminate it, or make it a daemon process"

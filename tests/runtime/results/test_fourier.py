@@ -109,7 +109,7 @@ program fourier {{{body}
 
 def test_what_fftw_has_learnt_is_kept_and_learnt_again_where_it_is_damaged(tmp_path, monkeypatch):
     """Ranks learn at once; a cut file, or a cache that can't be written to, costs time only."""
-    pyfftw = pytest.importorskip("pyfftw")
+    pyfftw = pytest.importorskip("pyfftw", reason="pyfftw is in the extra fft")
     text = """coven 1
 partition P = 3
 program learning {
