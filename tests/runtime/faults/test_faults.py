@@ -423,6 +423,7 @@ def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
 
 
 @needs_process_manager
+@pytest.mark.alone
 @pytest.mark.parametrize("attempt", [1, 2, *nightly(*range(3, 20))])
 def test_a_process_manager_killed_as_it_appears_ends_the_job(attempt):
     """Before it has said a word to mpiexec, which then waits for it for ever; or just after."""
