@@ -214,7 +214,7 @@ def test_a_run_without_a_pause_any_more_says_so(tmp_path):
         last = list(run.frames("most"))
         with pytest.raises(RunEnded, match=r"is over|has passed its last pause"):
             run.frame("most")
-    assert len(last) <= 1
+    assert [frame.pause for frame in last] in ([], [1], [2], [1, 2])
     ended(job)
 
 
