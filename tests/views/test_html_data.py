@@ -157,6 +157,32 @@ def test_merging_keeps_number_and_time_of_each_kind(tmp_path: Path) -> None:
     assert (columns["length"] >= lengths.max()).any()  # The long ones are still themselves.
 
 
+@pytest.mark.parametrize("most", [100_000, 10])
+def test_a_function_that_calls_itself_has_each_moment_once(tmp_path: Path, most: int) -> None:
+    """Deeper than there are lanes, with another function between its levels."""
+    deep, runs = 40, 300
+    calls = [
+        (1 + (level == 10), 1000 * run + level, 1000 * run + 900 - level)
+        for run in range(runs)
+        for level in reversed(range(deep))
+    ]
+    write_html(write_calls(tmp_path / "t", 1, calls), tmp_path / "t.html", most=most)
+    head, columns = read(tmp_path / "t.html")
+    pieces = columns["extra"].astype("i8") + 1
+    time = np.repeat(columns["length"].astype("i8"), pieces) - of_both_signs(columns["less"])
+    once = time - of_both_signs(columns["again"])
+    sites = np.array([kind["label"] for kind in head["kinds"]])[columns["kind"].astype("i8")]
+    assert {site: once[sites == site].sum() for site in set(sites)} == {
+        "site 1": runs * 900,
+        "site 2": runs * 880,
+    }
+    assert head["blocks"] == runs * deep
+    lanes = np.repeat(np.arange(len(head["lanes"])), [lane["count"] for lane in head["lanes"]])
+    for number, (begin, end) in enumerate(entries(head, columns)):
+        assert (begin[1:] >= end[:-1]).all()
+        assert time[np.repeat(lanes, pieces) == number].sum() == runs * (900 - 2 * number)
+
+
 def test_a_selection_is_all_that_the_page_has(tmp_path: Path) -> None:
     opened = write_calls(tmp_path / "t", 3, [(1, 10, 1000), (2, 1000, 3000), (1, 3000, 9000)])
     selection = Selection(ranks=frozenset({1, 2}), begin=1.5e-6, end=2.5e-6)

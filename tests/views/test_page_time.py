@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pse_testing.browser import until
+from pse_testing.traces import Row, region_rows, write_trace as write_rows
 
 from pse import trace
 from pse.bench._synthetic_trace import write_trace
@@ -79,6 +80,20 @@ def test_statistics_of_a_range_are_those_of_the_traces_tables(load, made) -> Non
         assert found[name]["median"] == pytest.approx(np.median(lengths))
         assert found[name]["p95"] == pytest.approx(np.percentile(lengths, 95))
         assert found[name]["imbalance"] == pytest.approx(by_rank.max() / by_rank.mean())
+
+
+def test_a_function_that_calls_itself_has_each_moment_of_a_range_once(browser: Any, tmp_path: Path) -> None:
+    """`fib` is 30 levels deep, deeper than there are lanes."""
+    calls: list[Row] = []
+    for level in reversed(range(30)):
+        calls = region_rows(0, 100 * level, 10_000 - 100 * level, calls)
+    write_rows(tmp_path / "trace", [calls], None, ("fib",))
+    write_html(trace.open(tmp_path / "trace"), tmp_path / "view.html")
+    page = Page(browser, tmp_path / "view.html", "")
+    times = "return gantt.statisticsOf(...arguments).map(one => [one.group.name, one.time, one.count])"
+    assert page.js(times, 0, 10_000) == [["fib", 10_000, 30]]
+    assert page.js(times, 1500, 10_000) == [["fib", 8_500, 15]]
+    assert page.js("return gantt.accounted(0, 10000).times.get('routine:fib')") == 10_000
 
 
 def test_a_range_is_dragged_and_told_without_a_zoom(load, made) -> None:

@@ -2,7 +2,8 @@
 
 A rank's calls and waits are a lane, what is nested in them lies in lanes below; so do routines of MPI, where
 there are module calls.  Ranks are read one after the other, so a large trace never lies in memory whole.
-Blocks that are merged give their number and time by kind: the sum of times is never changed.
+Blocks that are merged give their number and time by kind: the sum of times is never changed.  A function that
+calls itself has each moment once.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from pse.views.page._causes import Causes
 from pse.views.page._kinds import Kinds
 
 DEEPEST = 24
-"""Lanes of a row; what is nested deeper lies in the last one."""
+"""Lanes of a row; what is nested deeper is merged with the block of the last one that it lies in."""
 BLOCK_DTYPE = np.dtype(
     [
         ("start", "<i8"),  # ns
         ("end", "<i8"),  # ns
+        ("own", "<i8"),  # ns: in the last lane without what lies deeper
+        ("once", "<i8"),  # ns that it adds to the time of its kind: none within another one of it
         ("kind", "<u4"),  # of `Kinds`
         ("tph", "<u8"),
         ("cpu", "<i8"),  # ns
@@ -63,6 +66,8 @@ class Lane:
         Pieces of each entry, less 1.
     kind, time, count : array of int, shape (pieces,)
         The pieces: what they are, how long together, how many.
+    once : array of int, shape (pieces,)
+        How long together, where what lies within a block of the same kind counts there only, ns.
     bin : int
         Blocks shorter than this may be merged, ns; 0: none is.
     run : int
@@ -77,6 +82,7 @@ class Lane:
     kind: Array
     time: Array
     count: Array
+    once: Array
     bin: int
     run: int = 0
 
@@ -186,27 +192,60 @@ def _by_depth(blocks: Array) -> list[Array]:
     if not len(blocks):
         return []
     ended = np.searchsorted(np.sort(np.maximum(blocks["end"], blocks["start"] + 1)), blocks["start"], "right")
-    depth = np.clip(np.arange(len(blocks)) - ended, 0, DEEPEST - 1)
+    depth = np.arange(len(blocks)) - ended
+    length = blocks["end"] - blocks["start"]
+    blocks["own"] = length - _deeper(length, depth)
+    blocks["once"] = np.where(_in_their_own_kind(blocks), 0, length)
+    depth = np.clip(depth, 0, DEEPEST - 1)
     return [blocks[depth == level] for level in range(depth.max() + 1)]
+
+
+def _deeper(length: Array, depth: Array) -> Array:
+    """How long other blocks of the last lane lie directly in each block."""
+    inside = np.zeros(len(length), "<i8")
+    around = np.flatnonzero(depth == DEEPEST - 1)
+    for level in range(DEEPEST, int(depth.max()) + 1):
+        blocks = np.flatnonzero(depth == level)
+        np.add.at(inside, around[np.searchsorted(around, blocks) - 1], length[blocks])
+        around = blocks
+    return inside
+
+
+def _in_their_own_kind(blocks: Array) -> Array:
+    """Whether each block lies within another one of its kind: a function that calls itself."""
+    order = np.argsort(blocks["kind"], kind="stable")
+    _, ends = np.unique(blocks["end"][order], return_inverse=True)
+    keys = blocks["kind"][order].astype("<i8") * len(blocks) + ends
+    inside = np.zeros(len(blocks), bool)
+    # Ends of lower kinds are always less: the latest end of those before is that of another one of the kind.
+    inside[order[1:]] = np.maximum.accumulate(keys)[:-1] >= keys[1:]
+    return inside
 
 
 def _lane(row: int, nested: bool, layer: str, blocks: Array, room: int) -> Lane:
     """Make a lane of at most `room` entries."""
-    if len(blocks) <= room:
+    tops = _tops(blocks)
+    if len(tops) == len(blocks) <= room:
         ones = np.ones(len(blocks), "<i8")
-        length = blocks["end"] - blocks["start"]
-        return Lane(row, nested, layer, blocks, ones - 1, blocks["kind"], length, ones, 0)
+        kind, own, once = (blocks[name] for name in ("kind", "own", "once"))
+        return Lane(row, nested, layer, blocks, ones - 1, kind, own, ones, once, 0)
     span = int(blocks["end"].max() - blocks["start"][0])
-    bin = max(1, span // (64 * room))
-    while len(firsts := _firsts(blocks, bin)) > room:
+    bin = max(1, span // (64 * room)) if len(tops) > room else 0
+    while len(firsts := tops[_firsts(blocks[tops], bin)]) > room:
         bin *= 2
     return _merged(row, nested, layer, blocks, firsts, bin)
+
+
+def _tops(blocks: Array) -> Array:
+    """Where blocks are that lie in no other one of the lane."""
+    ends = np.maximum.accumulate(np.maximum(blocks["end"], blocks["start"] + 1))
+    return np.append(0, np.flatnonzero(blocks["start"][1:] >= ends[:-1]) + 1)[: len(blocks)]
 
 
 def _firsts(blocks: Array, bin: int) -> Array:
     """Where entries begin if short blocks that start in the same bin are merged."""
     short = blocks["end"] - blocks["start"] < bin
-    cell = blocks["start"] // bin
+    cell = blocks["start"] // max(1, bin)
     same = short[1:] & short[:-1] & (cell[1:] == cell[:-1])
     return np.append(0, np.flatnonzero(~same) + 1)
 
@@ -225,7 +264,7 @@ def _merged(row: int, nested: bool, layer: str, blocks: Array, firsts: Array, bi
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     begins = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
-    time = np.add.reduceat((blocks["end"] - blocks["start"])[order], begins)
+    time, once = (np.add.reduceat(blocks[name][order], begins) for name in ("own", "once"))
     pieces = np.bincount(keys[begins] // kinds, minlength=len(firsts))
     count = np.diff(np.append(begins, len(keys)))
-    return Lane(row, nested, layer, entries, pieces - 1, keys[begins] % kinds, time, count, bin)
+    return Lane(row, nested, layer, entries, pieces - 1, keys[begins] % kinds, time, count, once, bin)

@@ -156,13 +156,15 @@ def _entry_columns(found: Sequence[Lane], tphs: TphTable, begin: int) -> dict[st
     entries = np.concatenate([np.empty(0, BLOCK_DTYPE), *(lane.entries for lane in found)])
     before = np.concatenate([np.append(begin, lane.entries["end"])[:-1] for lane in found])
     length = entries["end"] - entries["start"]
-    extra, kind, time, count = (
-        np.concatenate([getattr(lane, name) for lane in found]) for name in ("extra", "kind", "time", "count")
+    extra, kind, time, count, once = (
+        np.concatenate([getattr(lane, name) for lane in found])
+        for name in ("extra", "kind", "time", "count", "once")
     )
     of_piece = np.repeat(length, extra + 1)
     return {
         "gap": signed(entries["start"] - before), "length": length, "extra": extra,
         "kind": kind, "less": signed(of_piece - time), "count": count - 1,
+        "again": signed(time - once),
         "tph": places_in(tphs.numbers, entries["tph"]), "cpu": entries["cpu"],
         "preempted": entries["preempted"], "since": entries["since"], "until": entries["until"],
         "woken": signed(entries["woken"]),

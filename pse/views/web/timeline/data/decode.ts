@@ -164,14 +164,16 @@ function baseLevel(task: Task, columns: Columns): Level {
   });
   from[task.lanes.length] = entry;
   const time = columns.signed("less"),
+    once = columns.signed("again"),
     count = columns.integers("count");
   for (let i = 0; i < entry; i++) {
     for (let p = first[i]; p < first[i + 1]; p++) {
       time[p] = length[i] - time[p];
+      once[p] = time[p] - once[p];
       count[p]++;
     }
   }
-  return { bin: task.quantum, start, end, first, from, kind: columns.integers("kind"), time, count };
+  return { bin: task.quantum, start, end, first, from, kind: columns.integers("kind"), time, once, count };
 }
 
 function messages(task: Task, columns: Columns): Decoded["messages"] {

@@ -11,6 +11,7 @@ export interface Level {
   from: Uint32Array; // of each lane its first entry
   kind: Uint32Array; // of each piece
   time: Float64Array;
+  once: Float64Array; // the time, where what lies in a block of the same kind counts there only
   count: Uint32Array;
 }
 
@@ -54,6 +55,7 @@ function coarser(level: Level, bin: number, groups: number, kinds: number): Leve
     from: new Uint32Array(level.from.length),
     kind: new Uint32Array(pieces),
     time: new Float64Array(pieces),
+    once: new Float64Array(pieces),
     count: new Uint32Array(pieces),
   };
   const place = new Int32Array(kinds).fill(-1);
@@ -70,6 +72,7 @@ function coarser(level: Level, bin: number, groups: number, kinds: number): Leve
   made.from[level.from.length - 1] = group;
   made.kind = made.kind.slice(0, next);
   made.time = made.time.slice(0, next);
+  made.once = made.once.slice(0, next);
   made.count = made.count.slice(0, next);
   return made;
 }
@@ -93,6 +96,7 @@ function merge(
     const kind = level.kind[p];
     if (place[kind] < 0) made.kind[(place[kind] = next++)] = kind;
     made.time[place[kind]] += level.time[p];
+    made.once[place[kind]] += level.once[p];
     made.count[place[kind]] += level.count[p];
   }
   for (let p = begin; p < next; p++) place[made.kind[p]] = -1;
@@ -135,8 +139,8 @@ export function blocksIn(level: Level, i: number): number {
   return blocks;
 }
 
-// Calls back with each piece in a window, and how much of its time lies in it; what the edges cut counts in
-// proportion.
+// Calls back with each piece in a window, and how much of its time lies in it, where what lies in a block of
+// the same kind counts there only; what the edges cut counts in proportion.
 export function eachPiece(
   level: Level,
   lane: number,
@@ -149,7 +153,7 @@ export function eachPiece(
     const length = level.end[i] - level.start[i];
     const inside = Math.min(end, level.end[i]) - Math.max(begin, level.start[i]);
     const share = length > 0 ? inside / length : 1;
-    for (let p = level.first[i]; p < level.first[i + 1]; p++) take(p, share * level.time[p], i);
+    for (let p = level.first[i]; p < level.first[i + 1]; p++) take(p, share * level.once[p], i);
   }
 }
 

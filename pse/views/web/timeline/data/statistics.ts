@@ -6,7 +6,7 @@ import type { Group, Model } from "./model";
 export interface Statistics {
   group: Group;
   count: number; // blocks that begin in the range
-  time: number; // ns within the range
+  time: number; // ns within the range; a function that calls itself has each moment once
   mean: number; // ns: of the durations of blocks that begin in the range
   median: number;
   p95: number;
@@ -35,12 +35,12 @@ function gather(
   end: number,
   made: Gathered[],
 ): void {
-  const { start, end: ends, first, from, kind, time, count } = model.base;
+  const { start, end: ends, first, from, kind, time, once, count } = model.base;
   for (let i = firstAfter(model.base, lane, begin); i < from[lane + 1] && start[i] < end; i++) {
     const length = ends[i] - start[i],
       inside = length > 0 ? (Math.min(end, ends[i]) - Math.max(begin, start[i])) / length : 1;
     for (let p = first[i]; p < first[i + 1]; p++)
-      made[model.groupOf[kind[p]]].add(row, inside * time[p], start[i] >= begin ? count[p] : 0, time[p]);
+      made[model.groupOf[kind[p]]].add(row, inside * once[p], start[i] >= begin ? count[p] : 0, time[p]);
   }
 }
 
