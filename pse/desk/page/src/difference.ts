@@ -1,11 +1,25 @@
 // A graph follows from the one before and from what differs: what is the same stays the same object.
 
-import type { Difference, ListDifference, Moved, ProgramGraph, Span } from "./protocol";
+import type { Difference, Field, ListDifference, Moved, ProgramGraph, Span } from "./protocol";
 
 interface Placed {
   span: Span | null;
   line: number;
+  fields?: Record<string, Field>;
 }
+
+const PLACES = new Set(["span", "line", "column"]);
+
+/** Whether two parts of graphs differ at most in where they are in the text. */
+export function alike(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  const [names, others] = [Object.keys(one), Object.keys(other)];
+  const same = (name: string) => PLACES.has(name) || alike((one as Part)[name], (other as Part)[name]);
+  return names.length === others.length && names.every(same);
+}
+
+type Part = Record<string, unknown>;
 
 export const isDifference = (answer: ProgramGraph | Difference): answer is Difference => "since" in answer;
 
@@ -38,13 +52,11 @@ function behindChange<One extends Placed>(one: One, { at, by, lines }: Moved): O
   const { span } = one;
   if (!span || span.end < at || (!by && !lines)) return one;
   if (span.start < at) return { ...one, span: { start: span.start, end: span.end + by } };
-  return { ...shifted(one, by), line: one.line + lines };
+  const made = { ...one, span: further(span, by), line: one.line + lines };
+  return made.fields ? { ...made, fields: fieldsFurther(made.fields, by) } : made;
 }
 
-/** Spans in a part of a graph, further back. */
-function shifted<Part>(part: Part, by: number): Part {
-  if (Array.isArray(part)) return part.map((one) => shifted(one, by)) as Part;
-  if (part === null || typeof part !== "object") return part;
-  if ("start" in part && "end" in part) return { start: (part.start as number) + by, end: (part.end as number) + by } as Part;
-  return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, shifted(value, by)])) as Part;
-}
+const further = ({ start, end }: Span, by: number): Span => ({ start: start + by, end: end + by });
+
+const fieldsFurther = (fields: Record<string, Field>, by: number) =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.span ? { ...field, span: further(field.span, by) } : field]));

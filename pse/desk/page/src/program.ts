@@ -6,7 +6,7 @@ import { EditorView } from "@codemirror/view";
 import type { Place, Point } from "./graph/boxes";
 import { layOut } from "./graph/layout";
 import { forgetPlaces, placesFor, rememberPlaces } from "./graph/memory";
-import { drawnScene } from "./graph/scene";
+import { type Scene, drawnScene } from "./graph/scene";
 import { query, request, ServerError, Unreachable } from "./http";
 import { isDifference, patched } from "./difference";
 import type { Difference, EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
@@ -152,10 +152,18 @@ function received(answer: ProgramGraph | Difference): ProgramGraph | null {
 
 async function show(graph: ProgramGraph, placed = new Map<string, Place>()) {
   const ids = new Set([...graph.frames, ...graph.nodes].map((one) => one.id));
-  const keep = (known: ReadonlySet<string>) => new Set([...known].filter((id) => ids.has(id)));
-  const places = placesFor(graph, view.state.doc.toString(), desk());
+  const keep = (known: ReadonlySet<string>) => ([...known].every((id) => ids.has(id)) ? known : new Set([...known].filter((id) => ids.has(id))));
+  const places = new Map([...placesFor(graph, view.state.doc.toString(), desk()), ...placed]);
   update({ graph, selection: keep(desk().selection), folded: keep(desk().folded) });
-  await arrange(new Map([...places, ...placed]));
+  const scene = drawnScene(graph, desk().folded, desk().scene);
+  if (isArranged(scene, places)) rememberPlaces(graph, desk().layout.places);
+  else await place(graph, scene, places);
+}
+
+/** Whether a scene is drawn already, in these places. */
+function isArranged(made: Scene, known: Map<string, Place>): boolean {
+  const { scene, layout } = desk();
+  return made === scene && scene.boxes.every(({ id }) => known.get(id) === layout.places.get(id));
 }
 
 /** Give what is drawn its places; without known ones, all are new. */
@@ -163,7 +171,10 @@ export async function arrange(known: Map<string, Place>) {
   const { graph, folded } = desk();
   if (!graph) return;
   if (!known.size) forgetPlaces();
-  const scene = drawnScene(graph, folded);
+  await place(graph, drawnScene(graph, folded, desk().scene), known);
+}
+
+async function place(graph: ProgramGraph, scene: Scene, known: Map<string, Place>) {
   const layout = await busy(() => layOut(scene.boxes, scene.lines, known));
   if (desk().graph !== graph) return;
   const places = new Map([...known, ...layout.places]);
@@ -271,5 +282,7 @@ function textSelected(offset: number) {
   if (!graph) return;
   const within = [...graph.nodes, ...graph.frames].filter(({ span }) => span.start <= offset && offset <= span.end);
   const innermost = within.toSorted((one, other) => one.span.end - one.span.start - (other.span.end - other.span.start))[0];
-  update({ selection: new Set(innermost ? [innermost.id] : []) });
+  const ids = innermost ? [innermost.id] : [];
+  const { selection } = desk();
+  if (ids.length !== selection.size || !ids.every((id) => selection.has(id))) update({ selection: new Set(ids) });
 }

@@ -7,7 +7,7 @@ import type { Point } from "./boxes";
 import { depthOf } from "./measures";
 import type { DrawnLine } from "./scene";
 
-export type LineEdge = Edge<{ line: DrawnLine; thread: string | null }>;
+export type LineEdge = Edge<{ line: DrawnLine; thread: string | null; colour: string }>;
 
 const NEAR = 3; // as far as an end may be from where the route was laid
 const CORNER = 6;
@@ -25,15 +25,15 @@ export const TagEdge = memo(function TagEdge(props: EdgeProps<LineEdge>) {
   return (
     <>
       <BaseEdge id={id} path={path} style={style} markerEnd={markerEnd} interactionWidth={14} />
-      <EdgeLabelRenderer>
-        {shown !== null && <div
+      {shown !== null && <EdgeLabelRenderer>
+        <div
           className={depth ? "edge-label depth nodrag nopan" : "edge-label nodrag nopan"}
           style={{ transform: `translate(-50%, 0) translate(${props.sourceX}px, ${props.sourceY + 6 + LABEL_HEIGHT * shown}px)`, zIndex: selected ? LABELS + 1 : LABELS }}
           title={edge.loop ? `${type}\nfrom one iteration to the next` : type}
         >
           {depth ? `${edge.tag} ${depth}` : selected ? type : label(edge.tag, edge.distribution)}
-        </div>}
-      </EdgeLabelRenderer>
+        </div>
+      </EdgeLabelRenderer>}
     </>
   );
 });

@@ -1,5 +1,6 @@
 // What of a program's graph is drawn: boxes with ports and lines between them, as far as frames aren't folded.
 
+import { alike } from "../difference";
 import type { End, ProgramEdge, ProgramFrame, ProgramGraph, ProgramNode, ProgramPort } from "../protocol";
 import type { Box, Line, Port } from "./boxes";
 
@@ -42,26 +43,45 @@ function textWidth(text: string, font: string): number {
 const SMALL = '10.5px system-ui, "DejaVu Sans", sans-serif';
 const NAME = '650 13px system-ui, "DejaVu Sans", sans-serif';
 
-export function drawnScene(graph: ProgramGraph, folded: ReadonlySet<string>): Scene {
+/** The scene of a graph; boxes and lines that look as in the scene before are the same objects, so they are not drawn anew. */
+export function drawnScene(graph: ProgramGraph, folded: ReadonlySet<string>, before: Scene): Scene {
   const frames = new Map(graph.frames.map((frame) => [frame.id, frame]));
   const around = new Map([
     ...graph.frames.map((frame) => [frame.id, foldedAround(frame.parent, frames, folded)] as const),
     ...graph.nodes.map((node) => [node.id, foldedAround(node.frame, frames, folded)] as const),
   ]);
-  const lines = drawnLines(graph, around);
+  const known = { boxes: byId(before.boxes), lines: byId(before.lines) };
+  const lines = drawnLines(graph, around).map((line) => kept(line, known.lines));
   const used = new Set(lines.flatMap((line) => [key(line.from, line.fromPort, true), key(line.to, line.toPort, false)]));
   const hidden = implicitProgram(graph);
   const parentOf = (id: string | null) => (id === hidden ? null : id);
   const shownFrames = graph.frames.filter((frame) => frame.id !== hidden && around.get(frame.id) === null);
   const shownNodes = graph.nodes.filter((node) => around.get(node.id) === null);
-  const boxes = [
-    ...shownFrames.map((frame) => frameBox(frame, parentOf(frame.parent), folded.has(frame.id), lines, used)),
-    ...shownNodes.map((node) => nodeBox(node, parentOf(node.frame), used)),
+  const drawnFrame = (frame: ProgramFrame) => frameBox(frame, parentOf(frame.parent), folded.has(frame.id), lines, used);
+  const drawnNode = (node: ProgramNode) => keptBox(node, parentOf(node.frame), used, known.boxes) ?? nodeBox(node, parentOf(node.frame), used);
+  const placed = [
+    ...shownFrames.map((frame) => ({ at: frame.span.start, box: kept(drawnFrame(frame), known.boxes) })),
+    ...shownNodes.map((node) => ({ at: node.span.start, box: drawnNode(node) })),
   ];
-  return { boxes: boxes.toSorted((one, other) => spanOf(one).start - spanOf(other).start), lines };
+  const boxes = placed.toSorted((one, other) => one.at - other.at).map(({ box }) => box);
+  return isSame(boxes, before.boxes) && isSame(lines, before.lines) ? before : { boxes, lines };
 }
 
-const spanOf = (box: DrawnBox) => (box.node ?? box.shown!).span;
+const byId = <One extends { id: string }>(all: One[]) => new Map(all.map((one) => [one.id, one]));
+
+function kept<One extends { id: string }>(made: One, known: Map<string, One>): One {
+  const before = known.get(made.id);
+  return before && alike(before, made) ? before : made;
+}
+
+/** The box of a node that looks as before; texts need not be measured then. */
+function keptBox(node: ProgramNode, parent: string | null, used: Set<string>, known: Map<string, DrawnBox>): DrawnBox | null {
+  const before = known.get(node.id);
+  if (!before?.node || before.parent !== parent || !alike(before.node, node)) return null;
+  return before.ports.every((port) => port.connected === used.has(key(node.id, port.id, port.output))) ? before : null;
+}
+
+const isSame = <One>(all: One[], others: One[]) => all.length === others.length && all.every((one, number) => one === others[number]);
 
 const key = (id: string, port: string, output: boolean) => `${id}\n${port}\n${output}`;
 
