@@ -1,6 +1,7 @@
 """Control of a run from outside: held, stepped, changed and looked into, it computes what it should."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -361,7 +362,18 @@ class Interrupting(str):
         return super().__format__(how)
 
 
-@pytest.mark.parametrize("output", ["u.gif", "u/"])
+def frames_of(video):
+    """Count a video's frames as a player sees them."""
+    played = subprocess.run(
+        ["ffmpeg", "-i", video, "-f", "null", "-"], capture_output=True, text=True, check=True
+    )
+    return int(re.findall(r"frame= *(\d+)", played.stderr)[-1])
+
+
+NEEDS_FFMPEG = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg to write .mp4")
+
+
+@pytest.mark.parametrize("output", ["u.gif", "u/", pytest.param("u.mp4", marks=NEEDS_FFMPEG)])
 def test_an_animation_that_is_interrupted_has_what_is_drawn(tmp_path, monkeypatch, capsys, output):
     monkeypatch.chdir(tmp_path)
     places, before = ["p", "p", Interrupting("p"), *["p"] * 6], signal.getsignal(signal.SIGINT)
@@ -372,6 +384,8 @@ def test_an_animation_that_is_interrupted_has_what_is_drawn(tmp_path, monkeypatc
     assert told.endswith(f"u: 3 of 9 frames in {output}\n")
     if output.endswith("/"):
         assert sorted(os.listdir(output)) == ["0001.png", "0002.png", "0003.png"]
+    elif output.endswith(".mp4"):
+        assert frames_of(output) == 3
     else:
         with Image.open(output) as animation:
             assert animation.n_frames == 3
