@@ -79,11 +79,18 @@ def _execute_together(commands: "click.Command") -> NoReturn:
 
 
 def _be_rank() -> int:
-    from pse.runtime.supervise import MonitorHandle, die_with_mpiexec, find_launcher, local_rank
+    from pse.runtime.supervise import (
+        MonitorHandle,
+        die_with_mpiexec,
+        find_launcher,
+        local_rank,
+        raise_file_limit,
+    )
 
     launcher = find_launcher()
     if launcher is not None:
         die_with_mpiexec()
+    raise_file_limit(1)
     if _needs_preloads():
         from pse.cli._options.run import restart_with_preloads
 

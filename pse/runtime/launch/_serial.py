@@ -13,6 +13,7 @@ from pse.runtime.request._prepared import Request
 from pse.runtime.request._rank_arguments import rank_arguments
 from pse.runtime.request._request import build, prepare
 from pse.runtime.status._progress import announce_preparation
+from pse.runtime.supervise._file_limit import raise_file_limit
 
 
 def run_serially(request: Request, hosts: Hosts) -> NoReturn:
@@ -31,6 +32,7 @@ def run_serially(request: Request, hosts: Hosts) -> NoReturn:
             )
     from pse.runtime.request._dry_run import dry_run
 
+    raise_file_limit(1)
     prepared = prepare(request)
     with announce_preparation(prepared):
         build(prepared)

@@ -1,7 +1,7 @@
 from ._backoff import Backoff as Backoff, await_request as await_request
 from ._cleanup import unlink_mpi_files as unlink_mpi_files
 from ._error_format import exit_code_of as exit_code_of, print_error as print_error
-from ._file_limit import ranks_within as ranks_within
+from ._file_limit import raise_file_limit as raise_file_limit, ranks_within as ranks_within
 from ._launcher_records import boot_id as boot_id, find_launcher as find_launcher
 from ._monitor_handle import MonitorHandle as MonitorHandle
 from ._processes import (

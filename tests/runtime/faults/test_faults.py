@@ -562,14 +562,20 @@ def test_mpi_that_cannot_start_in_any_rank_is_named_though_some_are_not_there_ye
     assert named_once(job, r"error: rank \d .*\n  running: its start-up\nhelp: MPI could not start"), job.err
 
 
-def test_too_few_open_files_are_said_before_mpi_fails_for_it():
-    limited = ["bash", "-c", 'ulimit -n 24 && exec "$@"', "bash", *launched()]
-    job = Job(limited)
+@pytest.mark.parametrize(
+    "command, said",
+    [
+        (launched(), "to start 5 ranks takes up to 72"),
+        ([*launched(), "--serial"], "to start 1 rank takes up to 40"),
+        (bare(ranks=1), "to start 1 rank takes up to 40"),
+    ],
+    ids=["launched", "serial", "bare"],
+)
+def test_too_few_open_files_are_said_before_mpi_fails_for_it(command, said):
+    job = Job(["bash", "-c", 'ulimit -n 24 && exec "$@"', "bash", *command])
     assert job.wait() == 3
     assert job.err.count("\n") <= 3
-    assert (
-        "may have 24 files open here, and to start 5 ranks takes up to 72\nhelp: raise the limit" in job.err
-    )
+    assert f"error: a process may have 24 files open here, and {said}\nhelp: raise the limit" in job.err
 
 
 def test_a_program_whose_name_is_not_text_runs(tmp_path):
