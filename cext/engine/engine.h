@@ -64,6 +64,9 @@ int64_t pse_engine_private_buffers(const pse_engine *engine);
 /* `culprit` is kept at the texts of the call that runs now, and of the last, for the fault handler. */
 void pse_engine_set_culprit(pse_engine *engine, const char *volatile *culprit);
 
+/* A call that closes this descriptor ends the run: it closes all that it finds, or another's by mistake. */
+void pse_engine_watch_descriptor(pse_engine *engine, int descriptor);
+
 /* Run until the caller is needed; sleep at most `patience` ns at a time (0: no limit). */
 int pse_engine_run(pse_engine *engine, uint64_t patience);
 

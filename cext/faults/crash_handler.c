@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -208,7 +209,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
 }
 
 /* The module that runs did something that ends the run for others. */
-static void fail_call(const char *did, const char *help)
+static void describe_call(const char *did)
 {
     const char *call = pse_faults_calls[0];
     pse_faults_text_add(&words, "error: ");
@@ -218,13 +219,23 @@ static void fail_call(const char *did, const char *help)
     pse_faults_text_add(&words, reporter.who);
     pse_faults_add_tph(&words, pse_board_slot(reporter.board, reporter.rank));
     pse_faults_text_add(&words, "\n");
-    pse_faults_add_stack_frames(&words, NULL);
+}
+
+static void end_call(const char *help)
+{
     pse_faults_text_add(&words, "help: ");
     pse_faults_text_add(&words, help);
     pse_faults_text_add(&words, "\n");
     pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
     pse_faults_leave_slowly(&reporter, PSE_EXIT_FAILED);
+}
+
+static void fail_call(const char *did, const char *help)
+{
+    describe_call(did);
+    pse_faults_add_stack_frames(&words, NULL);
+    end_call(help);
 }
 
 static bool is_called_by(const char *function)
@@ -279,6 +290,26 @@ static void on_exit_called(void)
         fail_call(is_called_by("MPI_Abort") || is_called_by("PMPI_Abort") ? " called MPI_Abort()"
                                                                           : " called exit()",
                   PSE_ABORT_HELP);
+}
+
+/* The destructor of what the rank's own thread keeps: exit() and the end of main() don't run it.  The
+ * module's stack frames are gone. */
+static void on_thread_exit(void *kept)
+{
+    (void)kept;
+    if (pse_faults_is_forked() || !is_in_program())
+        return;
+    describe_call(" called pthread_exit()");
+    end_call("a module must return: it runs in the thread of its rank");
+}
+
+static int watch_thread_exit(void)
+{
+    static pthread_key_t key;
+    static bool watching;
+    if (!watching)
+        watching = pthread_key_create(&key, on_thread_exit) == 0;
+    return watching ? -pthread_setspecific(key, &rank_pid) : -ENOMEM;
 }
 
 void pse_faults_finalize_called(void)
@@ -427,6 +458,8 @@ int pse_faults_install(const pse_faults_reporter *who_reports)
     rank_pid = getpid();
     core_wanted = getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur > 0;
     int code = atexit(on_exit_called) == 0 ? set_stack() : -ENOMEM;
+    if (code == 0)
+        code = watch_thread_exit();
     for (size_t i = 0; i < CRASHES && code == 0; i++)
         if (sigaction(crashes[i].number, &action, NULL) != 0)
             code = -errno;

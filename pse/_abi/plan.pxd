@@ -253,6 +253,7 @@ cdef extern from "abi_plan.h" nogil:
         PSE_RUN_NOT_FINITE
         PSE_RUN_UNDERRUN
         PSE_RUN_ROWS
+        PSE_RUN_DESCRIPTOR
         PSE_RUN_SHAPE
         PSE_RUN_RELEASED
         PSE_RUN_PAUSE

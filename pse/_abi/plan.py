@@ -344,6 +344,7 @@ class RunResult(IntEnum):
     UNDERRUN = 16  # `--debug` has found that a module wrote before one of its arrays: see pse_engine_underrun
     # a module has filled more rows of an output than there are, or says so: see pse_engine_misfilled
     ROWS = 17
+    DESCRIPTOR = 18  # a module has closed the descriptor of pse_engine_watch_descriptor
     SHAPE = 12  # an array has another shape than the call expects: see pse_engine_misfit
     RELEASED = 14  # a buffer was released more often than it was held: a fault of ours
     PAUSE = 13  # a pause is due and everything expected has come: see pause.c, then run again

@@ -441,6 +441,7 @@ enum pse_run_result {
     PSE_RUN_UNDERRUN = 16,
     /* a module has filled more rows of an output than there are, or says so: see pse_engine_misfilled */
     PSE_RUN_ROWS = 17,
+    PSE_RUN_DESCRIPTOR = 18, /* a module has closed the descriptor of pse_engine_watch_descriptor */
     PSE_RUN_SHAPE = 12, /* an array has another shape than the call expects: see pse_engine_misfit */
     PSE_RUN_RELEASED = 14, /* a buffer was released more often than it was held: a fault of ours */
     PSE_RUN_PAUSE = 13, /* a pause is due and everything expected has come: see pause.c, then run again */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -119,7 +120,8 @@ static void leave(pse_engine *s, pse_context *context, const pse_call *call, uin
         s->accounting.culprit[0] = NULL;
     }
     pse_engine_count_up(&statistics->calls, calls);
-    pse_engine_count_up(&statistics->wall, now - s->accounting.entered);
+    s->accounting.lasted = now - s->accounting.entered;
+    pse_engine_count_up(&statistics->wall, s->accounting.lasted);
     pse_engine_count_up(&statistics->cpu, cpu);
     if (context->load < s->plan->loads_count)
         s->accounting.loads[context->load] += cpu;
@@ -140,4 +142,24 @@ void pse_engine_account_leave(pse_engine *s, pse_context *context, const pse_cal
 void pse_engine_account_rest(pse_engine *s, pse_context *context, const pse_call *call)
 {
     leave(s, context, call, 0, 0);
+}
+
+/* To close descriptors takes longer than this, and calls that take longer don't notice the check, ns. */
+#define SHORT_CALL 5000u
+
+void pse_engine_watch_descriptor(pse_engine *s, int descriptor)
+{
+    struct stat found = {0};
+    bool on = fstat(descriptor, &found) == 0;
+    s->accounting.open = (pse_engine_descriptor_check){on, descriptor, found.st_dev, found.st_ino};
+}
+
+bool pse_engine_descriptor_is_closed(const pse_engine *s)
+{
+    struct stat found;
+    const pse_engine_descriptor_check *check = &s->accounting.open;
+    if (!check->on || s->accounting.lasted < SHORT_CALL)
+        return false;
+    return fstat(check->descriptor, &found) != 0 || found.st_dev != check->device ||
+           found.st_ino != check->inode;
 }

@@ -4,14 +4,26 @@
 
 #include "engine.h"
 
+#include <sys/types.h>
+
+/* MPI would hang for a descriptor that a module closed by mistake, at the latest at its end. */
+typedef struct pse_engine_descriptor_check {
+    bool on;
+    int descriptor; /* It must stay open, and what it was at the beginning: */
+    dev_t device;
+    ino_t inode;
+} pse_engine_descriptor_check;
+
 typedef struct pse_engine_accounting {
     const char *volatile *culprit;
     uint64_t entered, entered_cpu;
+    uint64_t lasted; /* ns that the last call took */
     uint64_t cpu_value, cpu_read_at;
     uint64_t cpu_guessed;   /* how much of cpu_value was not read but reckoned from the time awake */
     uint64_t entered_delay; /* ns of run-queue delay until the call began; UINT64_MAX: it wasn't read */
     int delay_file;         /* where it is read; -1: nowhere */
-    uint64_t *loads;        /* per partition: ns of CPU time that its calls took */
+    pse_engine_descriptor_check open;
+    uint64_t *loads; /* per partition: ns of CPU time that its calls took */
 } pse_engine_accounting;
 
 void pse_engine_account_create(pse_engine *s);
@@ -20,6 +32,9 @@ void pse_engine_account_enter(pse_engine *s, pse_context *context, const pse_cal
 void pse_engine_account_rest(pse_engine *s, pse_context *context,
                              const pse_call *call); /* it goes on later */
 void pse_engine_account_leave(pse_engine *s, pse_context *context, const pse_call *call, uint64_t copied);
+
+/* Whether the call that has just ended closed the descriptor that is watched. */
+bool pse_engine_descriptor_is_closed(const pse_engine *s);
 
 /* This rank waited until `now` and was off its core for `slept` ns of it. */
 void pse_engine_cpu_slept(pse_engine *s, uint64_t now, uint64_t slept);

@@ -92,6 +92,10 @@ cdef class Core:
         cdef int32_t slot = pse_engine_misfilled(self.sequencer, &filled, &capacity, &overrun)
         return slot, filled, capacity, bool(overrun)
 
+    def watch_descriptor(self, int descriptor):
+        """From now on, end with RUN_DESCRIPTOR after a call that has closed this descriptor."""
+        pse_engine_watch_descriptor(self.sequencer, descriptor)
+
     def check_finite(self):
         """Before it runs: look for NaN and infinity in the outputs of every call."""
         pse_engine_check_finite(self.sequencer)

@@ -37,6 +37,7 @@ cdef extern from "engine.h" nogil:
     void pse_engine_poison(pse_engine *sequencer)
     void pse_engine_guard(pse_engine *sequencer)
     const char *pse_engine_input_at(const void *address)
+    void pse_engine_watch_descriptor(pse_engine *sequencer, int descriptor)
     void pse_engine_check_finite(pse_engine *sequencer)
     int32_t pse_engine_underrun(const pse_engine *sequencer, uint64_t *distance)
     int32_t pse_engine_not_finite(const pse_engine *sequencer, int64_t *index, double *value,

@@ -103,7 +103,7 @@ def write_c(signatures: Iterable[Signature], include: str, *, language: str, err
     writer = _Writer([f'#include "{include}"', "#include <stdint.h>"])
     if language != "fortran" and any(map(takes_communicator, signatures)):
         writer.add("#include <mpi.h>")
-    for header in ("complex", "exception", "string") if cpp else ():
+    for header in ("complex", "cxxabi.h", "exception", "string") if cpp else ():
         writer.add(f"#include <{header}>")
     writer.add('#pragma GCC diagnostic ignored "-Wpragmas"')
     writer.add('#pragma GCC diagnostic ignored "-Wunknown-warning-option"')
@@ -175,6 +175,10 @@ def _function_c(writer: _Writer, signature: Signature, language: str) -> None:
     writer.add("  int *pse_result = &pse_code;", Place(signature, result=True))
     writer.add("  return *pse_result;")
     if cpp:
+        # Else pthread_exit() is taken for an exception that is not thrown on, which aborts.
+        writer.add("#ifdef __GLIBCXX__")
+        writer.add("  } catch (const abi::__forced_unwind &) { throw;")
+        writer.add("#endif")
         writer.add("  } catch (const std::exception &pse_error) { pse_exception_text = pse_error.what(); }")
         writer.add('  catch (...) { pse_exception_text = "an exception that is not a std::exception"; }')
         writer.add("  return INT32_MIN;")

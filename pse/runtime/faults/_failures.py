@@ -28,6 +28,7 @@ def run_error(result: int, sequencer: Sequencer, projection: Projection, arena: 
     of_a_call: dict[int, Callable[[Sequencer, Projection], RunError]] = {
         RunResult.MODULE_FAILED: module_returned,
         RunResult.ARITHMETIC: arithmetic,
+        RunResult.DESCRIPTOR: descriptor_closed,
         RunResult.NOT_FINITE: not_finite,
         RunResult.UNDERRUN: underrun,
         RunResult.SHAPE: misfit,
@@ -63,6 +64,15 @@ def module_returned(sequencer: Sequencer, projection: Projection) -> RunError:
         f"{where(sequencer, projection, site)} {'threw' if threw else f'returned {code}'}"
         f"{f': {text}' if text else ''}",
         help=help or None,
+    )
+
+
+def descriptor_closed(sequencer: Sequencer, projection: Projection) -> RunError:
+    """Name a module that closed what MPI has open."""
+    place = where(sequencer, projection, pending_site(sequencer, projection))
+    return RunError(
+        f"{place} closed file descriptors that are not its own: MPI needs them",
+        help="close only what the module has opened, each once: no closefrom() or os.closerange()",
     )
 
 

@@ -126,6 +126,12 @@ class Node:
             launcher=self.launcher if self.records else None,
         )
 
+    @property
+    def needed_descriptor(self) -> int:
+        """Give a descriptor that no module may close: MPI's for its process manager, or the one for words."""
+        proxy = proxy_descriptor()
+        return proxy if proxy >= 0 else self._words
+
     def fail(self, error: BaseException) -> NoReturn:
         """Tell why this rank fails, unless another rank of the node was first, and end the job."""
         self._tell(exit_code_of(error), format_error(error))
@@ -146,10 +152,17 @@ class Node:
     def _tell(self, code: int, text: str) -> None:
         if not self.board.claim_report():
             return
-        if self.records:
-            self.records.write(Record("failed", self.rank, code, text))
-        else:
-            os.write(self._words, text_bytes(text))
+        try:
+            if self.records:
+                self.records.write(Record("failed", self.rank, code, text))
+            else:
+                os.write(self._words, text_bytes(text))
+        except OSError:  # A module may have closed what it found open.
+            self._tell_anew(code, text)
+
+    def _tell_anew(self, code: int, text: str) -> None:
+        if not (self.launcher and self.launcher.record_failure(self.rank, code, text)):
+            os.write(open_job_stderr(), text_bytes(text))
 
     def _leave(self, code: int, *, everywhere: bool = False) -> NoReturn:
         """End without MPI_Finalize, which would wait for the others; they end because this rank does.

@@ -83,6 +83,7 @@ def execute_plan(
     arena_capacity: int,
     trace: str | None = None,
     culprit: int = 0,
+    descriptor: int = -1,
     checkpoints: Checkpoints | None = None,
     control: Control | None = None,
     live: LiveValues | None = None,
@@ -104,6 +105,8 @@ def execute_plan(
         Directory for the trace.
     culprit : int, optional
         Address of a ``const char *volatile`` that is kept at the text of the running call.
+    descriptor : int, optional
+        A descriptor that modules must leave open; the call that closes it fails.
     checkpoints : Checkpoints, optional
         Where to write checkpoints, and from which one to go on.
     control : Control, optional
@@ -127,6 +130,7 @@ def execute_plan(
     def again(job: Job) -> Incarnation:
         projection = project(job, rank, load_once, communicators)
         sequencer = Sequencer(projection.plan, board, arena, recorder, culprit)
+        sequencer.watch_descriptor(descriptor)
         if job.build.debug:
             sequencer.guard()
             sequencer.poison()

@@ -188,6 +188,7 @@ def _run_prepared(node: Node, prepared: Prepared) -> None:
             arena_capacity=capacity if isinstance(capacity, int) else default_capacity(),
             trace=trace,
             culprit=_faults.culprit_address(),
+            descriptor=node.needed_descriptor,
             checkpoints=_checkpoints(node, prepared, job),
             control=_control(node, prepared, live) if live else None,
             live=live,

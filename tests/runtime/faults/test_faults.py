@@ -52,6 +52,8 @@ FAULTS = {
     8: rf"error: {RANK_OF_B} ended with exit code 5 before the program was done\n  running: {SITE}",
     10: rf"error: {RANK_OF_B} was killed by signal 9 \(SIGKILL\)\n  running: {SITE}, {TPH}\n",
     11: rf"error: bus error in {SITE}\n  where: {RANK_OF_B}",
+    13: rf"error: {SITE} called pthread_exit\(\)\n  where: {RANK_OF_B}, {TPH}\nhelp: a module must return",
+    14: r"error: faulty\.coven:19:7: module c\.misbehave .*rank \d.* closed file descriptors that",
 }
 """What faulty.c does by its `how`, and how it must be reported."""
 
@@ -62,6 +64,7 @@ PYTHON_FAULTS = {
     2: r"called sys\.exit\(\): 4",
     3: r"error: rank 0 \(root thread_A, .*ended with exit code 0 before the program was done\n"
     r"  running: module misbehave, faulty\.coven:15:5",
+    18: r"error: faulty\.coven:15:5: module misbehave .*rank 0.* closed file descriptors that are not its",
     6: r"raised LinAlgError: Singular matrix",
     9: r"raised Wordless: \(its text can't be made\)",
     10: r"raised ValueError: caf\\udce9",
@@ -563,7 +566,7 @@ def test_mpi_that_cannot_start_in_any_rank_is_named_though_some_are_not_there_ye
 
 
 @pytest.mark.parametrize(
-    "command, said",
+    ("command", "said"),
     [
         (launched(), "to start 5 ranks takes up to 72"),
         ([*launched(), "--serial"], "to start 1 rank takes up to 40"),

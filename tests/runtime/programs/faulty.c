@@ -1,5 +1,7 @@
 /* Modules that do what a module must not do. */
+#define _DEFAULT_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -79,6 +81,11 @@ int misbehave(double *a, int64_t how, int64_t k, int64_t round, int64_t m, int64
         return raise(SIGBUS);
     case 12:
         return fork_in_every_way();
+    case 13:
+        pthread_exit(NULL);
+    case 14:
+        closefrom(3);
+        return 0;
     default:
         return 0;
     }

@@ -75,6 +75,8 @@ def misbehave(how, k, round):  # noqa: C901
         from mpi4py import MPI
 
         MPI.COMM_WORLD.Abort(5)
+    if how == 18:
+        os.closerange(3, 1000)
     if how == 15:
         ctypes.string_at(1)
     if how == 12:
