@@ -79,6 +79,38 @@ class Lines:
         return text[: len(text) - len(text.lstrip())]
 
 
+class MovedLines:
+    """How the lines of a text lie in an older one; lines are counted from 0.
+
+    Parameters
+    ----------
+    before : Lines
+        The older text.
+    now : Lines
+        The text.
+    """
+
+    def __init__(self, before: Lines, now: Lines) -> None:
+        old, new = before.lines, now.lines
+        shorter = min(len(old), len(new))
+        self._first = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), shorter)
+        ends = zip(reversed(old[self._first :]), reversed(new[self._first :]), strict=False)
+        same = next((n for n, (a, b) in enumerate(ends) if a != b), shorter - self._first)
+        self._behind, self._further = len(old) - same, len(new) - len(old)
+
+    def before(self, line: int) -> int | None:
+        """Give what a line of the text was in the older one; None if it has changed."""
+        if line < self._first:
+            return line
+        return line - self._further if line - self._further >= self._behind else None
+
+    def now(self, line: int) -> int | None:
+        """Give what a line of the older text is now; None if it has changed."""
+        if line < self._first:
+            return line
+        return line + self._further if line >= self._behind else None
+
+
 class Analysis(Lines):
     """A program's text, and everything that is known of it.
 

@@ -34,6 +34,16 @@ def hover(analysis: Analysis, position: types.Position) -> types.Hover | None:
     return types.Hover(_markdown(text), analysis.range(span)) if text else None
 
 
+def further_down(hover: types.Hover, lines: int) -> types.Hover:
+    """Give what is shown of an older text for the same lines of the present one."""
+    place = hover.range
+    if place is None:
+        return hover
+    start = types.Position(place.start.line + lines, place.start.character)
+    end = types.Position(place.end.line + lines, place.end.character)
+    return types.Hover(hover.contents, types.Range(start, end))
+
+
 def describe(analysis: Analysis, symbol: Symbol) -> str:
     """Describe a symbol in Markdown; nothing if nothing is known of it."""
     match symbol.kind:

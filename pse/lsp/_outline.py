@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lsprotocol import types
 
 from pse.language import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import render_distribution
-from pse.lsp._analysis import Analysis
+from pse.lsp._analysis import Analysis, MovedLines
 from pse.program import number_statements
 
 Kind = types.SymbolKind
+_Token = tuple[int, int, int, int, int]
+"""A word: its line and where it begins in it, from 0, its length, its type and modifiers."""
 
 TOKEN_TYPES = (
     "keyword",
@@ -140,16 +142,30 @@ def _comments(lines: list[int]) -> Iterator[types.FoldingRange]:
 
 def semantic_tokens(analysis: Analysis) -> types.SemanticTokens:
     """Give what each word is: a keyword, a tag, a thread, a module, and so on."""
+    return _encoded(_tokens(analysis))
+
+
+def moved_tokens(before: Analysis, moved: MovedLines) -> types.SemanticTokens:
+    """Give what each word of the lines is that have not changed since an analysis."""
+    places = ((moved.now(token[0]), token) for token in _tokens(before))
+    return _encoded((line, *token[1:]) for line, token in places if line is not None)
+
+
+def _tokens(analysis: Analysis) -> Iterator[_Token]:
     coloured = {(s.line, s.column): (s, kind, modifiers) for s, kind, modifiers in _words(analysis)}
     coloured |= {(s.line, s.column): (s, kind, modifiers) for s, kind, modifiers in _names(analysis)}
+    for _, (span, kind, modifiers) in sorted(coloured.items()):
+        line, start, end = _columns(analysis, span)
+        if span.end_line == span.line and end > start:
+            yield line, start, end - start, _NUMBERS[kind], modifiers
+
+
+def _encoded(tokens: Iterable[_Token]) -> types.SemanticTokens:
+    """Give words as the protocol has them: lines and characters behind the word before."""
     data: list[int] = []
     line = character = 0
-    for _, (span, kind, modifiers) in sorted(coloured.items()):
-        at, start, end = _columns(analysis, span)
-        if span.end_line != span.line or end <= start:
-            continue
-        data += [at - line, start - (character if at == line else 0), end - start]
-        data += [_NUMBERS[kind], modifiers]
+    for at, start, *rest in tokens:
+        data += [at - line, start - (character if at == line else 0), *rest]
         line, character = at, start
     return types.SemanticTokens(data)
 

@@ -25,7 +25,7 @@ from pse.lsp import (
     _outline as outline,
     _refactorings as refactorings,
 )
-from pse.lsp._analysis import ENDING, collect_rarely
+from pse.lsp._analysis import ENDING, MovedLines, collect_rarely
 from pse.lsp._formatting import formatted
 from pse.lsp._navigation import uri_of
 from pse.lsp._server import ProgramServer, path_of
@@ -104,7 +104,12 @@ async def _hover(ls: ProgramServer, params: types.HoverParams) -> types.Hover | 
     uri = params.text_document.uri
     if sources.is_module_source(path_of(uri)):
         return sources.hover_directive(ls.lines(uri), path_of(uri), params.position)
-    return hovering.hover(await ls.fresh(uri), params.position)
+    at, latest = params.position, ls.latest(uri)
+    line = MovedLines(latest, ls.lines(uri)).before(at.line) if latest is not None else None
+    if latest is None or line is None:
+        return hovering.hover(await ls.fresh(uri), at)
+    found = hovering.hover(latest, types.Position(line, at.character))
+    return hovering.further_down(found, at.line - line) if found is not None else None
 
 
 async def _complete(ls: ProgramServer, params: types.CompletionParams) -> list[types.CompletionItem]:
@@ -171,7 +176,11 @@ async def _folding(ls: ProgramServer, params: types.FoldingRangeParams) -> list[
 
 
 async def _tokens(ls: ProgramServer, params: types.SemanticTokensParams) -> types.SemanticTokens:
-    return outline.semantic_tokens(await ls.fresh(params.text_document.uri))
+    uri = params.text_document.uri
+    latest, now = ls.latest(uri), ls.lines(uri)
+    if latest is None or latest.text == now.text or not ls.colours_later(uri):
+        return outline.semantic_tokens(await ls.fresh(uri))
+    return outline.moved_tokens(latest, MovedLines(latest, now))
 
 
 async def _hints(ls: ProgramServer, params: types.InlayHintParams) -> list[types.InlayHint]:

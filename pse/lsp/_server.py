@@ -50,6 +50,7 @@ class ProgramServer(LanguageServer):
         self._analyses: dict[str, tuple[int | None, Analysis]] = {}
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._turns: dict[str, asyncio.Lock] = {}
+        self._uncoloured: set[str] = set()
 
     def lines(self, uri: str) -> Lines:
         """Give the present text of a file."""
@@ -75,6 +76,15 @@ class ProgramServer(LanguageServer):
         """Give the last analysis of a file, perhaps of an older text."""
         known = self._analyses.get(uri)
         return known[1] if known else None
+
+    def colours_later(self, uri: str) -> bool:
+        """Ask the editor to ask for a file's semantic tokens when its text is analysed; False if it can't."""
+        workspace = self.client_capabilities.workspace
+        tokens = workspace.semantic_tokens if workspace is not None else None
+        if tokens is None or not tokens.refresh_support:
+            return False
+        self._uncoloured.add(uri)
+        return True
 
     # Diagnostics.
 
@@ -106,6 +116,9 @@ class ProgramServer(LanguageServer):
     async def _tell_program(self, uri: str) -> None:
         analysis = await self.fresh(uri)
         self._publish(uri, [_shown(analysis, analysis.path, d) for d in analysis.inspection.diagnostics])
+        if uri in self._uncoloured:
+            self._uncoloured.discard(uri)
+            self.workspace_semantic_tokens_refresh(None)
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
         version = self.workspace.get_text_document(uri).version

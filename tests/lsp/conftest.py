@@ -21,6 +21,7 @@ from pse.modules import Finder
 __all__ = ["finder"]
 PROGRAMS = Path(__file__).parents[2] / "programs"
 COMMAND = (sys.executable, "-P", "-c", "from pse.cli import main; main()", "lsp")
+NOTHING = types.ClientCapabilities()
 
 
 class Editor(LanguageClient):
@@ -60,11 +61,13 @@ class Editor(LanguageClient):
             await asyncio.wait_for(self.news.wait(), 60)
 
 
-async def _session(root: Path, talk: Callable[[Editor], Awaitable[Any]]) -> Any:
+Talk = Callable[[Editor], Awaitable[Any]]
+
+
+async def _session(root: Path, talk: Talk, capabilities: types.ClientCapabilities) -> Any:
     editor = Editor()
     await editor.start_io(*COMMAND)
     folder = types.WorkspaceFolder(root.as_uri(), root.name)
-    capabilities = types.ClientCapabilities()
     await editor.initialize_async(types.InitializeParams(capabilities, workspace_folders=[folder]))
     editor.initialized(types.InitializedParams())
     try:
@@ -78,7 +81,7 @@ async def _session(root: Path, talk: Callable[[Editor], Awaitable[Any]]) -> Any:
 @pytest.fixture
 def session():
     """Run a conversation between an editor and the server: `session(folder, talk)`."""
-    return lambda root, talk: asyncio.run(_session(root, talk))
+    return lambda root, talk, can=NOTHING: asyncio.run(_session(root, talk, can))
 
 
 def analysed(text: str, path: str = str(PROGRAMS / "text.coven")) -> Analysis:

@@ -1,5 +1,6 @@
 """The server itself, talked to by its protocol as editors do, and by Neovim as the manual sets it up."""
 
+import asyncio
 import re
 import shutil
 import subprocess
@@ -8,8 +9,13 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from pygls.workspace import PositionCodec
 
-from .conftest import COMMAND, PROGRAMS, position
+from pse.lsp import _outline as outline, make_server
+from pse.lsp._analysis import Lines
+from pse.lsp._requests import ANSWERS
+
+from .conftest import COMMAND, PROGRAMS, analysed, position
 
 HEAT = (PROGRAMS / "heat.coven").read_text()
 
@@ -90,6 +96,50 @@ def test_requests_are_answered_over_the_wire(session):
     assert len(edit.changes[(PROGRAMS / "heat.coven").as_uri()]) == 6
     assert [symbol.name for symbol in found] == ["ring"]
     assert not changes
+
+
+def words(data):
+    """Give the words of an answer: line, character, length, type and modifiers."""
+    found, line, character = [], 0, 0
+    for lines, characters, *rest in zip(*[iter(data)] * 5, strict=True):
+        line, character = line + lines, characters if lines else character + characters
+        found.append((line, character, *rest))
+    return found
+
+
+def test_what_an_edit_has_not_changed_is_told_without_a_new_analysis():
+    text = HEAT.replace("coven 1\n", "coven 1 // new\n// more\n")
+    server, known = make_server(), analysed(HEAT)
+    server.latest, server.lines = lambda _: known, lambda _: Lines(text, PositionCodec())
+    server.fresh, server.colours_later = lambda _: pytest.fail("it waits"), lambda _: True
+    document, at = types.TextDocumentIdentifier("file:///heat.coven"), position(text, "exchange(u)", 9)
+    answers = {name: answer for name, (answer, _) in ANSWERS.items()}
+    hover = answers[types.TEXT_DOCUMENT_HOVER](server, types.HoverParams(document, at))
+    colours = answers[types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL](server, types.SemanticTokensParams(document))
+    found = asyncio.run(hover)
+    assert "f64[NX, NY]" in found.contents.value
+    assert found.range.start == at
+    before = words(outline.semantic_tokens(known).data)
+    assert words(asyncio.run(colours).data) == [(line + 1, *rest) for line, *rest in before if line > 0]
+
+
+def test_an_editor_asks_for_colours_again_when_an_edit_is_analysed(session, tmp_path):
+    async def talk(editor):
+        again, told = asyncio.Event(), []
+        editor.feature(types.WORKSPACE_SEMANTIC_TOKENS_REFRESH)(lambda _: again.set())
+        uri = editor.open(tmp_path / "a.coven", HEAT)
+        await editor.diagnostics(uri, 1)
+        editor.change(uri, 2, f"// new\n{HEAT}")
+        while not told or told[0][0] > 0:
+            asked = types.SemanticTokensParams(types.TextDocumentIdentifier(uri))
+            told = words((await editor.text_document_semantic_tokens_full_async(asked)).data)
+            if told[0][0] > 0:
+                await asyncio.wait_for(again.wait(), 60)
+        return told
+
+    refreshing = types.SemanticTokensWorkspaceClientCapabilities(refresh_support=True)
+    capabilities = types.ClientCapabilities(types.WorkspaceClientCapabilities(semantic_tokens=refreshing))
+    assert session(tmp_path, talk, capabilities)[0] == (0, 0, 6, 1, 0)
 
 
 def test_an_editor_that_goes_away_ends_the_server():
