@@ -80,7 +80,7 @@ SUBJECTS = (
     ),
     Subject(
         "applications",
-        "heat, cavity, n-body, matmul, molecules beside C and MPI; scenes beside a script; rows that migrate",
+        "whole applications beside C and MPI, LAMMPS, FFTW-MPI and a script with rasterio; rows that migrate",
         _WHOLE,
         needs="tests/benchmarks/programs",
     ),

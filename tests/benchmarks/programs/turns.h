@@ -16,6 +16,8 @@ void turn_tell(double first, double last, int64_t sum);
 int64_t digest(const double *block, int64_t rows, int64_t columns, int64_t stride, int64_t row,
                int64_t column, int64_t total);
 int64_t digest_sample(const double *a, int64_t rows, int64_t columns, int64_t row);
+/* 1,024 times the sum of the frame (fill_frame) that a spectrum is of. */
+int64_t sum_of_frame(const double *spectrum);
 /* The same for positions, whose places are the numbers of their particles. */
 int64_t digest_particles(const double *x, const int64_t *id, int64_t n);
 

@@ -2,8 +2,9 @@
 
 Heat, the lid-driven cavity, n-body, a matrix product and molecular dynamics are measured as ``pse bench
 programs`` measures: with the same compiled kernels, in turn, results compared bit for bit; by hand they are
-in C and MPI.  Scenes are read as from a network's disk and composed, beside a script that takes one after
-the other.  Rows that migrate have a floor: a pass over the owners and a copy of what moves.
+in C and MPI.  Molecular dynamics on one core is set beside LAMMPS too, and the standard library's distributed
+Fourier transforms beside FFTW's.  Scenes are read as from a network's disk and composed, beside a script that
+takes one after the other.  Rows that migrate have a floor: a pass over the owners and a copy of what moves.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pse.bench._running import (
     stop,
     usable_cores,
 )
+from pse.bench.subjects.whole import molecules, transforms
 from pse.bench.subjects.whole.programs import (
     PROGRAMS,
     SOURCES,
@@ -73,7 +75,10 @@ def _processors() -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is measured: programs, scenes and rows, and on how many processors and nodes."""
+    """What is measured: programs, scenes and rows, and on how many processors and nodes.
+
+    Without `lammps` or `fftw`, nothing is measured beside that.
+    """
 
     programs: tuple[Program, ...] = APPLICATIONS
     processors: tuple[int, ...] = field(default_factory=_processors)
@@ -82,6 +87,8 @@ class Sizes:
     side: int = 1024
     rows: int = 1_000_000
     turns: int = 12
+    lammps: molecules.Sizes | None = field(default_factory=molecules.Sizes)
+    fftw: transforms.Sizes | None = field(default_factory=transforms.Sizes)
 
     def of_programs(self) -> SizesOfPrograms:
         """Give the sizes for ``programs``, which are in C by hand."""
@@ -90,8 +97,17 @@ class Sizes:
 
 
 def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
-    """Measure programs, place by place; then scenes and rows in turn."""
+    """Measure programs, place by place; then beside LAMMPS and FFTW; then scenes and rows in turn."""
     figures = measure_programs(repeats, sizes.of_programs(), say)
+    if sizes.lammps:
+        figures += molecules.measure(repeats, sizes.lammps, say)
+    if sizes.fftw:
+        figures += transforms.measure(repeats, sizes.fftw, say)
+    return figures + _measure_data(repeats, sizes, say)
+
+
+def _measure_data(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figure]:
+    """Measure scenes and rows in turn."""
     with tempfile.TemporaryDirectory(prefix="pse-bench-") as directory:
         measurers: list[Callable[[], Mapping[str, float]]] = [
             functools.partial(_rows, sizes, number, words)
@@ -105,8 +121,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         else:
             say("no scenes are measured: rasterio is not installed (pip install 'pse[scenes]')")
         samples = in_turn(repeats, measurers, say)
-    for number in sizes.processors:
-        figures += _rows_figures(samples, number)
+    figures = [figure for number in sizes.processors for figure in _rows_figures(samples, number)]
     return figures + (_scenes_figures(samples, sizes) if reads else [])
 
 

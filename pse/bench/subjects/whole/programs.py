@@ -132,6 +132,14 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         return figures
 
 
+def start_job(
+    command: list[str], variables: Mapping[str, str], directory: str, place: Place
+) -> subprocess.Popen[str]:
+    """Start a job that takes turns, with these variables."""
+    given = [f"{name}={value}" for name, value in variables.items()]
+    return start(["env", *given, *command], directory, place)
+
+
 class _Bed:
     """The programs, built, in a directory."""
 
@@ -220,8 +228,7 @@ class _Case:
         return self._start([*mpiexec, *command, *arguments], {**mode.variables, **variables})
 
     def _start(self, command: list[str], variables: Mapping[str, str]) -> subprocess.Popen[str]:
-        given = [f"{name}={value}" for name, value in variables.items()]
-        return start(["env", *given, *command], str(self.bed.directory), self.place)
+        return start_job(command, variables, str(self.bed.directory), self.place)
 
     def measure(self) -> dict[str, float]:
         """Let a set of jobs take their turns; what was measured stays here."""
