@@ -3,7 +3,8 @@
 `pse desk` is a process of its own; Chromium, without a screen, opens its page.  A program is shown when its
 calls are drawn, in their places.  An edit is a character that is sent as the page's editor sends it, until
 the graph of the new text is there, without the drawing.  What the language server takes is measured in the
-same way: a call is changed, and a completion asked for at once, or what is wrong with the text is awaited.
+same way: a call is changed, and a completion and a hover are asked for at once, or what is wrong with the
+text is awaited.
 Beside each figure is the same for a program of a single call.
 """
 
@@ -69,6 +70,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         figure("from an edit of nbody to its graph", "edit", "nbody", "ms", 100.0),
         figure(f"from an edit of {many} to their graph", "edit", "large", "ms", 100.0),
         figure(f"from an edit of {lines} to a completion", "offered", "lines", "ms", 50.0),
+        figure(f"from an edit of {lines} to a hover", "hovered", "lines", "ms", 50.0),
         figure(f"from an edit of {lines} to all diagnostics", "told", "lines", "ms", 200.0),
         figure("CPU of a desk that is left alone", "idle", "nbody", "%", 0.0),
         Figure(
@@ -114,7 +116,7 @@ def _measured(driver: Any, desk: _Desk, name: str, sizes: Sizes) -> dict[str, fl
     found = {} if name == "lines" else {"shown": _shown(driver, desk), "edit": _edited(desk)}
     driver.get("about:blank")
     if name in ("lines", "one"):
-        found["offered"], found["told"] = _offered_and_told(desk)
+        found |= _answered(desk)
     if name in ("nbody", "one"):
         found["idle"] = _idle(desk.pid, sizes.idle)
     return {f"{figure} {name}": value for figure, value in found.items()}
@@ -147,21 +149,28 @@ def _edited(desk: _Desk) -> float:
         return 1000 * (time.perf_counter() - begin)
 
 
-def _offered_and_told(desk: _Desk) -> tuple[float, float]:
-    """Change a call; give the milliseconds until a completion is there, and until what is wrong is."""
+def _answered(desk: _Desk) -> dict[str, float]:
+    """Change a call; give the milliseconds until a completion, a hover and what is wrong are there."""
     lines = desk.path.read_text().split("\n")
     number = len(lines) // 2
-    where = {"textDocument": {"uri": desk.path.as_uri()}, "position": {"line": number, "character": 2}}
+    document = {"textDocument": {"uri": desk.path.as_uri()}}
+    questions = {
+        "offered": ("completion", {"line": number, "character": 2}),
+        "hovered": ("hover", {"line": 2, "character": 9}),
+    }
     changed = [*lines[:number], f"  print(missing) {lines[number]}", *lines[number + 1 :]]
     with _conversation(desk) as socket:
         _await(socket, lambda message: message.get("method") == _TOLD)
         begin = time.perf_counter()
         _change(socket, desk, "\n".join(changed))
-        _tell(socket, {"method": "textDocument/completion", "id": 2, "params": where})
-        _await(socket, lambda message: message.get("id") == 2)
-        offered = time.perf_counter() - begin
+        found = {}
+        for figure, (method, position) in questions.items():
+            params = document | {"position": position}
+            _tell(socket, {"method": f"textDocument/{method}", "id": figure, "params": params})
+            _await(socket, lambda message, figure=figure: message.get("id") == figure)  # type: ignore[misc]
+            found[figure] = 1000 * (time.perf_counter() - begin)
         _await(socket, lambda message: message.get("method") == _TOLD)
-        return 1000 * offered, 1000 * (time.perf_counter() - begin)
+        return found | {"told": 1000 * (time.perf_counter() - begin)}
 
 
 @contextlib.contextmanager
