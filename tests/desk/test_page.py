@@ -340,7 +340,8 @@ def test_a_run_that_goes_on_is_held_changed_and_seen_from_the_page(open_desk):
     page.click("Go on")
     page.wait(lambda: page.one("figure[data-tag='peak'] figcaption").text.startswith("peak: 2.9"))
     page.click("Stop")
-    page.wait(lambda: not page.all(".live"))
+    page.wait(lambda: page.all("p[data-state='stopped']"))
+    assert "failed" not in page.one(".watch table").text
     assert complaints(page) == []
 
 

@@ -15,21 +15,20 @@ const THEMES: Theme[] = ["auto", "light", "dark"];
 
 async function begin() {
   setTheme(THEMES.find((one) => one === localStorage.getItem("pse-desk-theme")) ?? "auto");
+  const asked = request<Session>("GET", "session"); // the server answers while the page is drawn
   createRoot(document.getElementById("desk")!).render(<App />);
-  const session = await request<Session>("GET", "session");
+  const session = await asked;
   useLanguage(connectLanguage(session.uri, connection));
   update({ session });
   watchServer();
-  await listFiles();
-  if (session.program) await openProgram(session.program);
+  await Promise.all([session.program && openProgram(session.program), listFiles()]);
 }
 
 /** The server of the language came or went; when it is back, it is asked for all that it tells. */
 function connection(connected: boolean) {
   update({ connected });
   if (!connected) return;
-  void drawGraph();
-  void loadPalette();
+  void drawGraph().then(loadPalette);
 }
 
 begin().catch((error) => {

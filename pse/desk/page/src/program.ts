@@ -61,8 +61,7 @@ function showFile(path: string, uri: string, text: string, revision: string | nu
   document.title = `${path} · pse desk`;
   view.setState(editorState(text, [languagePlugin(uri, "coven"), tokenColours], { changed: textChanged, selected: textSelected }));
   language.client.sync();
-  void drawGraph();
-  void loadPalette();
+  void drawGraph().then(loadPalette); // the server reads all modules for the palette
 }
 
 /** Write the text to the disk; false if it is not there afterwards. */

@@ -20,7 +20,7 @@ export function RunPanel() {
       {run && <Status run={run} overview={overview} />}
       {run?.state === "running" && <Live run={run.id} />}
       <div className="watch">
-        {overview && <Numbers overview={overview} />}
+        {run && overview && <Numbers run={run} overview={overview} />}
         <Console parts={console ?? NONE} />
       </div>
     </div>
@@ -128,7 +128,10 @@ function Status({ run, overview }: { run: Run; overview?: Overview }) {
   );
 }
 
-function Numbers({ overview }: { overview: Overview }) {
+/** What ranks do; those of a run that is stopped end as if they had failed. */
+const doing = (state: string, run: Run) => (run.state === "stopping" || run.state === "stopped" ? state.replaceAll("failed", run.state) : state);
+
+function Numbers({ run, overview }: { run: Run; overview: Overview }) {
   return (
     <table>
       <thead>
@@ -149,7 +152,7 @@ function Numbers({ overview }: { overview: Overview }) {
               <Meter share={one.busy} /> {percent(one.busy)}
             </td>
             <td>{percent(one.cpu)}</td>
-            <td>{one.state}</td>
+            <td>{doing(one.state, run)}</td>
           </tr>
         ))}
         {overview.memory.map((one) => (
