@@ -105,7 +105,7 @@ def time_text(nanoseconds: float, *, zeros: bool = True) -> str:
 
 
 def ending_text(name: str, known: Iterable[str]) -> str:
-    """Say that a file's name doesn't tell its format.
+    """Say that a file's name doesn't tell its format, or is no more than what tells it.
 
     Parameters
     ----------
@@ -123,8 +123,14 @@ def ending_text(name: str, known: Iterable[str]) -> str:
     --------
     >>> ending_text("a.xls", [".png", ".svg"])
     "the format can't be told from the name a.xls: it must end in .png or .svg"
+    >>> ending_text("plots/.png", [".png", ".svg"])
+    'the name plots/.png is only an ending: a name must stand before .png'
     """
-    return f"the format can't be told from the name {name}: it must end in {list_text(list(known), 'or')}"
+    known = list(known)
+    bare = name.rpartition("/")[2]
+    if bare in known:
+        return f"the name {name} is only an ending: a name must stand before {bare}"
+    return f"the format can't be told from the name {name}: it must end in {list_text(known, 'or')}"
 
 
 def moment_text(nanoseconds: float) -> str:

@@ -69,6 +69,25 @@ def test_a_parameter_without_a_value_cannot_say_how_many_tags_there_are(finder):
     assert check_program(text, "p.coven", modules=finder, values={"L": "3"}).program is not None
 
 
+def test_a_condition_that_another_value_breaks_is_told_before_what_depends_on_it(finder):
+    text = LEVELS.replace("L = 3", "L = 3 where 2 ** L <= N").replace("N = 16", "")
+    text = text.replace("param i64 L", "param i64 N = 16\nparam i64 L").replace("\nparam i64 \n", "\n")
+    first = check_program(text, "p.coven", modules=finder, values={"N": "4"}).diagnostics[0]
+    assert (first.code, first.label) == ("E0601", "L = 3, N = 4")
+    assert check_program(text, "p.coven", modules=finder).program is not None
+
+
+def test_a_tag_of_another_type_in_each_iteration_is_to_be_an_array_of_tags(finder):
+    text = LEVELS.replace(
+        "t.make(N) -> u[0]", "for l in 0 .. L { t.make(N + l) -> u[0]\n t.make(N + l) -> x }"
+    )
+    text = text.replace("f64[N / 2 ** l] u[l in", "f64[N + l] u[l in").replace("-> u[0]\n", "-> u[l]\n")
+    said = [one.help for one in check_program(text, "p.coven", modules=finder).diagnostics]
+    assert (
+        "declare an array of tags with the bounds of the loop, `var … x[l in …]`, and write  -> x[l]" in said
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [("L = 3", "L = 4"), ("L = 3", "L = 1"), ("u[l - 1], u", "u[l], u"), ("l > 0", "l > 1"), ("at])", "0])")],

@@ -158,13 +158,8 @@ class _Binding:
         return any(d.code == "E0604" and d.span == parameter.span for d in self.diagnostics)
 
     def _check_where(self, parameter: ParameterDeclaration, where: Expression) -> None:
-        holds = self._evaluate(where)
-        if holds is False:
-            used = sorted(names_in(where) & self.environment.keys())
-            values = ", ".join(f"{name} = {_show(self.environment[name])}" for name in used)
-            message = f"the value of parameter `{parameter.name}` does not satisfy its `where` clause"
-            help = f"choose values for which `{render_expression(where)}` holds (-D and -p set them)"
-            self._fail("E0601", message, where.span or parameter.span, help, values)
+        if self._evaluate(where) is False:
+            self.diagnostics.append(unsatisfied(parameter.name, where, parameter.span, self.environment))
 
     def partition(self, partition: PartitionDeclaration) -> None:
         """Work out how many partitions there are, and whether the grid fits."""
@@ -248,6 +243,14 @@ def _accept(value: Value, element: Element) -> Value | None:
     if isinstance(value, int) and not isinstance(value, bool) and element not in INTEGERS:
         return float(value)
     return value
+
+
+def unsatisfied(name: str, where: Expression, span: Span, values: Mapping[str, Value]) -> Diagnostic:
+    """Report a parameter at `span` whose value its condition excludes."""
+    used = ", ".join(f"{name} = {_show(values[name])}" for name in sorted(names_in(where) & values.keys()))
+    message = f"the value of parameter `{name}` does not satisfy its `where` clause"
+    help = f"choose values for which `{render_expression(where)}` holds (-D and -p set them)"
+    return error_at("E0601", message, where.span or span, help=help, label=used)
 
 
 def given_value(value: str | Value, element: Element) -> Value | None:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeGuard
 
 from pse.errors import EvaluationError, ModuleNotFound
-from pse.language.check._binding import MAX_PARTITIONS, given_value
+from pse.language.check._binding import MAX_PARTITIONS, given_value, unsatisfied
 from pse.language.check._context import Context, reserved
 from pse.language.check._directive import STANDARD, ModuleFile, ModuleFinder
 from pse.language.check._ir import ModuleReference, Option, ParameterDeclaration, PartitionDeclaration
@@ -358,28 +358,35 @@ def _parameter(context: Context, item: sx.Param, declarations: Declarations) -> 
         message = f"a parameter of type `{item.element.id}` cannot change while the program runs"
         help = "leave out `live`; those that change are integers, reals and bool"
         context.report(error_at("E0608", message, item.element.span, help=help))
+    parameter = ParameterDeclaration(unique, element, default, where, item.name.span, item.live)
     if item.live:
         context.globals.files.live.add(unique)
     else:
-        _known_value(context, unique, element, default, where)
-    declarations.parameters.append(
-        ParameterDeclaration(unique, element, default, where, item.name.span, item.live)
-    )
+        _known_value(context, parameter)
+    declarations.parameters.append(parameter)
 
 
-def _known_value(
-    context: Context, unique: str, element: Element, default: Expression | None, where: Expression | None
-) -> None:
-    """Note the value of a parameter, as far as it is known; a wrong one is reported when it is bound."""
-    files = context.globals.files
-    values = [files.given.get(unique), _evaluated(default, files.values)]
-    for value in (given_value(value, element) for value in values if value is not None):
-        if value is not None and _evaluated(where, {**files.values, unique: value}) is not False:
-            if not isinstance(value, complex):
-                files.values[unique] = value
-            return
-    if default is None:
-        files.valueless.add(unique)
+def _known_value(context: Context, parameter: ParameterDeclaration) -> None:
+    """Note the value of a parameter, as far as it is known; most wrong ones are reported when it is bound."""
+    files, name = context.globals.files, parameter.name
+    values = [files.given.get(name), _evaluated(parameter.default, files.values)]
+    read = [given_value(value, parameter.element) for value in values if value is not None]
+    known = [value for value in read if value is not None]
+    fitting = [value for value in known if _holds(parameter, {**files.values, name: value})]
+    for value in (fitting or known)[:1]:
+        if not isinstance(value, complex):
+            files.values[name] = value
+    if files.given and known and not fitting and parameter.where is not None:
+        # What depends on it, as how many tags an array has, is no mistake of its own.
+        at = {**files.values, name: known[0]}
+        context.report(unsatisfied(name, parameter.where, parameter.span, at))
+    if not known and parameter.default is None:
+        files.valueless.add(name)
+
+
+def _holds(parameter: ParameterDeclaration, values: Mapping[str, Value]) -> bool:
+    """Whether the condition of a parameter is satisfied, or can't be evaluated yet."""
+    return _evaluated(parameter.where, values) is not False
 
 
 def _evaluated(tree: Expression | None, values: Mapping[str, Value]) -> Value | None:

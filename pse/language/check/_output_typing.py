@@ -103,7 +103,8 @@ def _expect_known(check: CallCheck, parameter: Parameter, goal: Target) -> bool:
             return False
         type = check.context.locate(goal.entity, where) if goal.unplaced else type
     untyped = output_text(check.context, goal.node, stated="") if goal.node.type is not None else ""
-    array = ArrayOperand(parameter, type, goal.entity.display, span, untyped)
+    again = check.context.unrolled and goal.entity.span == goal.node.name.span
+    array = ArrayOperand(parameter, type, goal.entity.display, span, untyped, again)
     if not has_rank(check, array):
         return False
     expect_shape(check, array)

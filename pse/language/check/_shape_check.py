@@ -23,6 +23,7 @@ class ArrayOperand:
     """An array that a call gets or makes, of which the type is known.
 
     `untyped` is the output as it would be written without its type; empty if the call states none.
+    `again` says that an earlier iteration of an unrolled loop made it, by the same call.
     """
 
     parameter: Parameter
@@ -30,6 +31,7 @@ class ArrayOperand:
     display: str
     span: Span
     untyped: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,10 @@ def _shape_help(check: CallContext, axis: _Axis, expected: Extent) -> str:
         if array.untyped:
             return f"leave out the type, which is that of all pieces together:  {array.untyped}"
         return f"the type of `{array.display}` has the extents of the whole array, {whole}"
+    if array.again:
+        (counter, _), name = list(check.context.frame.known_counters())[-1], array.display
+        tags = f"an array of tags with the bounds of the loop, `var … {name}[{counter} in …]`"
+        return f"declare {tags}, and write  -> {name}[{counter}]"
     names = [check.show_extent(extent) for extent in (actual, expected)]
     if all(name.isidentifier() for name in names):
         return f"if {names[0]} and {names[1]} are always equal, use one of them in both places"

@@ -47,6 +47,14 @@ def raise_file_limit(ranks: int) -> None:
     ------
     RunError
         If the system doesn't allow so many.
+
+    See Also
+    --------
+    ranks_within
+
+    Examples
+    --------
+    >>> raise_file_limit(1)
     """
     needed = FILES + FILES_PER_RANK * ranks
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
