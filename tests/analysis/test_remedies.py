@@ -52,6 +52,16 @@ def test_a_rank_that_is_late_in_no_call_is_told_so(name, where):
     assert f"rank 1 is late, in {name}, {where}. " in sentence
 
 
+@pytest.mark.parametrize(("own", "said"), [(0, True), (9, False)])
+def test_how_to_see_functions_is_said_where_a_rank_is_late_in_none_and_the_trace_has_none(own, said):
+    cube = waiting("mpi_latesender", [60, 0])
+    costs, execution = np.zeros((3, 2)), np.zeros((3, 2))
+    costs[0, 1], execution[0, 1], execution[1, 1] = 60, 40, own
+    values = {**cube.values, "delay_latesender": costs, "execution": execution}
+    (sentence,) = remedies(Cube(cube.call_paths, cube.locations, values))
+    assert ("compile with -finstrument-functions, or name regions with pse_regions.h. " in sentence) is said
+
+
 def test_waits_of_the_runtime_itself_get_no_sentence():
     cube = waiting("mpi_wait_nxn", [60, 0], "MPI_Allgather")
     paths = (CallPath(-1, "program", "ring.coven"), *cube.call_paths[1:])

@@ -38,13 +38,15 @@ OF_ALL = {
 def planted(directory, *calls, ranks=3):
     """A trace of calls: rank, routine, begin, end; of sends and receives the other rank too.
 
-    Those from ``>name`` to ``<name`` are in this function; ``thread`` tells the thread from there on, and
-    ``received`` the sender of a message that is received in such a function.
+    Those from ``>name`` to ``<name`` are in this function; ``thread`` tells the thread from there on (and
+    when it was started), and ``received`` the sender of a message that is received in such a function.
     """
     made = PlantedWaits(ranks, [list(range(ranks))])
     for rank, name, begin, end, *other in calls:
         if name == "thread":
-            made.rows[rank].append({"time": begin, "type": EventType.THREAD, "a": end})
+            made.rows[rank].append(
+                {"time": begin, "type": EventType.THREAD, "a": end, "b": other[0] if other else 0}
+            )
             continue
         if name == "received":
             made.rows[rank].append(made.receive(begin, end, 0, 0))
@@ -335,6 +337,20 @@ def test_a_thread_that_the_trace_does_not_know_yet_has_no_begin(tmp_path):
     ]
     said = "  until 0.000002 s; the trace has nothing of this thread before, nor when it started"
     assert said in [*wait_chain_text(chain)]
+
+
+STARTED = tuple((*row, 700) if row[1:] == ("thread", 1500, 2) else row for row in FIRST_CALLS)
+"""The same, but the trace has when thread 2 of rank 0 was started."""
+
+
+def test_a_thread_begins_when_it_was_started(tmp_path):
+    trace = planted(tmp_path / "run", *STARTED, ranks=2)
+    shares = critical_path(trace).shares()
+    assert ("program · thread 2", "program", 800, 1) in shares
+    assert values_of(analyze(trace), "critical_path")["program", 0] == 1500
+    assert [(link.rank, link.thread, link.begin) for link in wait_chain(trace, 1, 1300).links] == [
+        *[(1, 2, 1100), (0, 2, 700)]
+    ]
 
 
 def test_the_critical_path_goes_along_one_thread_at_a_time(tmp_path):

@@ -307,5 +307,6 @@ def test_the_object_exports_what_the_library_does_and_nothing_more(mpi, preload)
     of_libraries = (stubs.routines(elf.read(path)) for path in (mpi.path, *mpi.fortran))
     assert exported == set().union(*of_libraries)
     more = {name for name in elf.read(preload).functions - exported if not name.startswith("pse_")}
-    # Of -finstrument-functions; and who waits for a thread is seen.
-    assert more == {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "pthread_join"}
+    # Of -finstrument-functions; and when threads begin and who waits for one is seen.
+    of_functions = {"__cyg_profile_func_enter", "__cyg_profile_func_exit"}
+    assert more == of_functions | {"pthread_create", "pthread_join"}

@@ -87,6 +87,10 @@ _FASTER = {
     "queue_full": "make it faster, or share it among more processors; deeper queues help only for a while",
 }
 """Where it has a thread of its own already."""
+_NO_FUNCTIONS = (
+    "The trace has none of the program's functions; to see which one it is, record them: compile with"
+    " -finstrument-functions, or name regions with pse_regions.h. "
+)
 _RING_WAITS = ("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver")
 _BETWEEN_METAHOSTS = "If the link between metahosts is slow, let fewer and larger messages cross it"
 
@@ -111,7 +115,7 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
     >>> print(*remedies(cube), sep="\\n")
     Late sender: rank 1 waits 37 % of all time in MPI_Recv. For 100 % of these waits rank 0 is late, ...
     """
-    whole = cube.total("time")
+    whole, hint = cube.total("time"), _NO_FUNCTIONS if _has_no_functions(cube) else ""
     for wait in _waits_by_place(cube)[: max(top, 0)]:
         if whole and wait.values.sum() >= _LEAST * whole:
             share = share_text(wait.values.sum() / whole)
@@ -119,7 +123,10 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
             crosses = wait.far >= _LEAST * whole and "barrier" not in wait.metric
             link = f"{_BETWEEN_METAHOSTS}. " if crosses else ""
             remedy = _remedy(cube, wait.metric, wait.paths[0])
-            yield f"{_title(wait)}: {who}. {_root_cause(cube, wait)}{link}{remedy}."
+            cause = _root_cause(cube, wait)
+            said = hint if f", in {_outside_of_calls(cube.call_paths[0].name)}" in cause else ""
+            hint = "" if said else hint
+            yield f"{_title(wait)}: {who}. {cause}{said}{link}{remedy}."
 
 
 class _Wait(NamedTuple):
@@ -194,6 +201,12 @@ def _root_cause(cube: Cube, wait: _Wait) -> str:
         return f"Of {whose} {late}. "
     [(share, ranks, several, where)] = causes
     return f"For {share} of {whose} {ranks} {'are' if several else 'is'} late, in {where}. "
+
+
+def _has_no_functions(cube: Cube) -> bool:
+    """Whether no function of a program other than Coven's has time of its own."""
+    is_coven = cube.call_paths[0].name.endswith(".coven")
+    return not is_coven and not cube.exclusive("execution")[1:].any()
 
 
 def _who(cube: Cube, values: Array) -> str:

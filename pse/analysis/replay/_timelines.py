@@ -1,7 +1,8 @@
 """When a rank's threads spent their time in which call path: a second pass over its events.
 
-Of a thread that the trace does not know yet the first thread's time counts, which starts it; while that waits
-for other threads, and where a thread is in no region nor call, the program's.
+Before a thread began the first thread's time counts, which starts it; while that waits for other threads, and
+where a thread is in no region nor call, the program's.  The trace has when a thread began that
+`pthread_create` started; of another one the first thread's time counts until its first event.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pse.analysis.replay._call_tree import CallTree
 from pse.analysis.replay._rank_calls import read_rank
 from pse.analysis.replay._synchronizations import JOIN, WAITING_DTYPE
 from pse.trace.format import Array
-from pse.trace.query import Trace
+from pse.trace.query import Trace, thread_begins
 
 _STARTS = ("MPI_Init", "MPI_Init_thread")
 _Spans = tuple[Array, Array, Array]
@@ -48,6 +49,7 @@ class Timeline:
         self._threads = [
             _chosen(columns, np.flatnonzero(thread == number)) for number in self._numbers.tolist()
         ]
+        self._began = thread_begins(trace, rank)
         self._is_mpi = np.array([own.name.startswith("MPI_") for own in tree.paths])
         self._is_join = np.array([metric == "thread_wait" for metric in tree.metrics])
         is_start = np.array([own.name in _STARTS for own in tree.paths])
@@ -98,8 +100,9 @@ class Timeline:
         first = [np.empty(0, WAITING_DTYPE)]
         for number, (begins, _, _) in zip(self._numbers[1:].tolist(), self._threads[1:], strict=True):
             if len(begins):
-                time = self._started_before(float(begins[0]))
-                first.append(_waiting(self._rank, number, 0, time, time))
+                known = self._began.get(number, np.empty(0, "<i8"))
+                for time in known.tolist() or [self._started_before(float(begins[0]))]:
+                    first.append(_waiting(self._rank, number, 0, time, time))
         return np.concatenate(first)
 
     def _started_before(self, time: float) -> float:
@@ -145,8 +148,8 @@ class Timeline:
     def _filled(self, spans: list[_Spans], before: _Spans) -> list[_Spans]:
         """Spans of threads with what counts before they begin and between their regions."""
         filled = [spans[0]]
-        for own, whole in zip(spans[1:], self._threads[1:], strict=True):
-            filled.append(_filled(own, whole, before))
+        for number, own, whole in zip(self._numbers[1:].tolist(), spans[1:], self._threads[1:], strict=True):
+            filled.append(_filled(own, whole, before, self._began.get(number, np.empty(0, "<i8"))))
         return filled
 
 
@@ -155,17 +158,19 @@ def _chosen(spans: _Spans, rows: Array) -> _Spans:
     return begin, end, path
 
 
-def _filled(own: _Spans, whole: _Spans, first: _Spans) -> _Spans:
+def _filled(own: _Spans, whole: _Spans, first: _Spans, known: Array) -> _Spans:
     """Spans of a thread, those of the first one before it began, and where it was in no region."""
     begins, ends, _ = whole
     if not len(begins):
         return own
-    before = _chosen(first, np.flatnonzero(first[0] < begins[0]))
-    gaps = np.flatnonzero(ends[:-1] < begins[1:])
+    began = min([begins[0], *known[:1]])
+    before = _chosen(first, np.flatnonzero(first[0] < began))
+    ends = np.append(began, ends[:-1])
+    gaps = np.flatnonzero(ends < begins)
     parts = (
-        (before[0], np.minimum(before[1], begins[0]), before[2]),
+        (before[0], np.minimum(before[1], began), before[2]),
         own,
-        (ends[gaps], begins[gaps + 1], np.zeros(len(gaps), "<u4")),
+        (ends[gaps], begins[gaps], np.zeros(len(gaps), "<u4")),
     )
     begin, end, path = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _chosen((begin, end, path), np.argsort(begin, kind="stable"))

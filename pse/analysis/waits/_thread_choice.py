@@ -9,7 +9,7 @@ import numpy as np
 from pse.analysis._activity import Activity
 from pse.text import list_text
 from pse.trace.format import Array, TraceError
-from pse.trace.query import TimeWindow, routine_threads
+from pse.trace.query import TimeWindow, routine_threads, thread_begins
 
 _NEVER = np.iinfo("<i8").max
 
@@ -32,6 +32,7 @@ class RankThreads:
 
     def __init__(self, activity: Activity) -> None:
         self._calls, self._names = activity.routines, activity.routine_names
+        self._trace = activity.trace
         self.of_call = routine_threads(activity.trace)
         is_mpi = np.array([name.startswith("MPI_") for name in self._names], bool)
         self._mpi = is_mpi[self._calls["routine"]]
@@ -64,15 +65,16 @@ class RankThreads:
     def around(self, rank: int, thread: int, time: int) -> tuple[int | None, int]:
         """When a thread left MPI before a time, and enters it after that, ns.
 
-        Of one that has not called MPI before it is when its first function began; None if there was none yet,
-        so that the trace doesn't tell when the thread started.  That it does not enter is far away.
+        Of one that has not called MPI before it is when the thread started, or if the trace doesn't tell
+        that, when its first function began; None if there was none yet.  That it does not enter is far away.
         """
         own = self._own(rank, thread)
         before, after = own["leave"][own["leave"] <= time], own["enter"][own["enter"] > time]
         known = self._calls["enter"][(self._calls["rank"] == rank) & (self.of_call == thread)]
-        began = int(known.min(initial=_NEVER))
-        begin = int(before.max()) if len(before) else began if began <= time else None
-        return begin, int(after.min(initial=_NEVER))
+        started = thread_begins(self._trace, rank).get(thread, np.empty(0, "<i8"))
+        before = np.append(before, started[started <= time])
+        begin = before.max() if len(before) else known.min(initial=_NEVER)
+        return int(begin) if begin <= time else None, int(after.min(initial=_NEVER))
 
     def spent(self, rank: int, thread: int, begin: int, end: int) -> tuple[tuple[str, int], ...]:
         """Where the time of a thread went, by routines of MPI and the program, the most first."""

@@ -54,8 +54,8 @@ pse_region_functions(void)
     return &found;
 }
 
-/* In line without optimization, too: what calls MPI inside of a region is found below the stack pointer of the
- * function that enters it. */
+/* In line without optimization, too: what calls MPI inside of a region is found below the stack pointer of
+ * the function that enters it. */
 __attribute__((unused, always_inline, no_instrument_function)) static inline void
 pse_region_begin(const struct pse_region *region)
 {
@@ -135,6 +135,7 @@ struct pse_region_hooks {
     void (*function_leave)(void *function);
     unsigned early_count; /* some may have found no room in the list */
     struct pse_early_region early[PSE_EARLY_REGIONS];
+    unsigned long long (*thread_began)(void); /* the calling one, ns of CLOCK_MONOTONIC; 0: not known */
 };
 
 #endif

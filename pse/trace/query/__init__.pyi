@@ -13,6 +13,7 @@ from ._mpi import (
     mpi_communicators as mpi_communicators,
     mpi_traffic as mpi_traffic,
     routine_threads as routine_threads,
+    thread_begins as thread_begins,
 )
 from ._mpi_messages import (
     Communicators as Communicators,

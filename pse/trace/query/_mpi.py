@@ -72,6 +72,34 @@ def routine_calls(trace: TraceFiles) -> tuple[Array, list[str]]:
     return calls, list(names)
 
 
+def thread_begins(trace: TraceFiles, rank: int) -> dict[int, Array]:
+    """Give when threads of a rank began that `pthread_create` started, ns, ascending.
+
+    Threads one after the other may have a number.  Of others the trace does not tell it.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+    rank : int
+        The rank.
+
+    Returns
+    -------
+    dict of int to array of int64
+        By the numbers of threads in their rank.
+
+    Examples
+    --------
+    >>> thread_begins(pse.trace.open("mpi1"), 0)
+    {}
+    """
+    events = trace.select(rank, EventType.THREAD)
+    events = events[events["b"] > 0]
+    times = trace.run_times(rank, events["b"])
+    return {number: times[events["a"] == number] for number in np.unique(events["a"]).tolist()}
+
+
 def routine_threads(trace: TraceFiles) -> Array:
     """The thread of each of `Trace.routine_calls`.
 

@@ -10,7 +10,7 @@ import pse.trace
 from pse.analysis import analyze
 from pse.trace import NONE, Collective, EventType, TextKind
 from pse.trace.format import high32, low32
-from pse.trace.query import mpi_communicators
+from pse.trace.query import mpi_communicators, routine_threads, thread_begins
 
 PROGRAMS = Path(__file__).parent / "programs"
 INT = 4
@@ -53,6 +53,13 @@ def test_times_of_threads_are_in_order(program, stacked_program, directory):
     waited = cube.exclusive("thread_wait").sum(axis=1)
     paths = {cube.path_text(path) for path in np.flatnonzero(waited)}
     assert paths == {"program / pthread_join"}
+    assert not any("begin_thread" in cube.path_text(path) for path in range(len(cube.call_paths)))
+    calls, threads = trace.routine_calls()[0], routine_threads(trace)
+    for rank in trace.ranks:
+        own, began = calls["rank"] == rank, thread_begins(trace, rank)
+        for number in set(threads[own].tolist()) - {0}:
+            enters = calls["enter"][own & (threads == number)]
+            assert 0 < began[number][0] < enters.min()
     for rank in trace.ranks:
         events = trace.events(rank)
         posts, came = (

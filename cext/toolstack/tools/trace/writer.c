@@ -112,12 +112,13 @@ PSE_TRACE_HOT bool pse_trace_begin_records(void)
 __attribute__((cold, noinline)) static void turn_to_thread(uint64_t time)
 {
     static uint32_t number;
-    const struct trace_thread *thread = other_writer ? other_writer : pse_trace_this_thread();
+    struct trace_thread *thread = other_writer ? other_writer : pse_trace_this_thread();
     latest_holder = other_writer ? 0 : pse_tool_self();
-    if (!thread || thread->number == number)
+    if (!thread || (thread->number == number && !thread->began))
         return;
     number = thread->number;
-    pse_recorder_add_at(pse_trace_recorder, time, PSE_EVENT_THREAD, 0, PSE_NONE, 0, number, 0, 0);
+    pse_recorder_add_at(pse_trace_recorder, time, PSE_EVENT_THREAD, 0, PSE_NONE, 0, number, thread->began, 0);
+    thread->began = 0;
 }
 
 static inline uint64_t in_order(uint64_t time)

@@ -182,7 +182,7 @@ RULES = (
         "other rank": ("a.high", NONE), "matched": ("b", 0), "request": ("c.high", 0), **_OF,
         "operation": ("flags", 0)}),
     Rule(E.PHASE, "ParameterUnsignedInt", ("parameter:phase", "a"), {"exit code": ("b", 0)}),
-    Rule(E.THREAD, "ParameterUnsignedInt", ("parameter:thread", "a")),
+    Rule(E.THREAD, "ParameterUnsignedInt", ("parameter:thread", "a"), {"began": ("b", 0)}),
 )  # fmt: skip
 """Events of other types are definitions: TEXT, CLOCK_SYNC, CALLERS, MPI_COMMUNICATOR_RANKS."""
 

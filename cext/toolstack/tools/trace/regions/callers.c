@@ -167,8 +167,8 @@ static bool begins(const struct trace_region *region, const char *with)
 }
 
 /* How many functions, from the innermost, are the program's: main is the outermost one, or without its name
- * what the C library calls. */
-static unsigned count_own(struct trace_region *const regions[], unsigned functions)
+ * what the C library calls; of a thread, what the preloaded object calls. */
+static unsigned count_own(struct trace_region *const regions[], void *const starts[], unsigned functions)
 {
     unsigned own = functions;
     for (unsigned i = 0; i < functions; i++)
@@ -176,7 +176,7 @@ static unsigned count_own(struct trace_region *const regions[], unsigned functio
             own = i + 1;
         else if (begins(regions[i], "__libc_start") && own == functions)
             own = i;
-    while (own > 0 && begins(regions[own - 1], "libc.so"))
+    while (own > 0 && (begins(regions[own - 1], "libc.so") || pse_call_site_is_between(starts[own - 1])))
         own--;
     return own;
 }
@@ -188,7 +188,7 @@ static uint32_t number_functions(const struct walk *walk, uint64_t time)
     uint32_t number = 0;
     for (unsigned i = 0; i < walk->functions; i++)
         regions[i] = walk->starts[i] ? pse_trace_define_function(walk->starts[i]) : NULL;
-    const unsigned own = count_own(regions, walk->functions);
+    const unsigned own = count_own(regions, walk->starts, walk->functions);
     pse_trace_lock();
     time = time ? time : pse_trace_clock();
     for (unsigned i = own; pse_trace_recorder && i-- > 0;)

@@ -118,6 +118,7 @@ void pse_trace_hook_compiled(void)
                                             : pse_trace_define_function(early->function),
                               NULL, early->stack);
     }
+    pse_trace_thread_began = hooks->thread_began;
     hooks->function_leave = leave_function;
     hooks->leave = leave_named;
     hooks->enter = enter_named;

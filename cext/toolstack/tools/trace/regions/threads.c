@@ -9,6 +9,7 @@
 
 struct trace_thread *pse_trace_all_threads;
 void (*pse_trace_thread_ends)(struct trace_thread *thread);
+unsigned long long (*pse_trace_thread_began)(void);
 
 TOOL_THREAD_LOCAL struct trace_thread *pse_trace_own_thread;
 PSE_TRACE_HOT_DATA struct trace_thread *pse_trace_initial_thread;
@@ -71,8 +72,10 @@ static struct trace_thread *new_thread(void)
     pthread_mutex_lock(&list);
     pse_trace_own_thread = free_thread();
     pthread_mutex_unlock(&list);
-    if (pse_trace_own_thread)
+    if (pse_trace_own_thread) {
+        pse_trace_own_thread->began = pse_trace_thread_began ? pse_trace_thread_began() : 0;
         pthread_setspecific(ending, pse_trace_own_thread);
+    }
     return pse_trace_own_thread;
 }
 

@@ -23,6 +23,7 @@ struct trace_frame {
 struct trace_thread {
     uint32_t number; /* 0: the one that initialised MPI */
     bool is_used;
+    uint64_t began;       /* ns: when it was started, until that is recorded; 0: not known */
     unsigned depth, room; /* depth counts frames that found no room, too */
     unsigned initial;     /* frames of Python at the bottom that ran before recording began */
     struct trace_frame *frames;
@@ -39,6 +40,7 @@ extern uintptr_t pse_trace_initial_self; /* its pse_tool_self; 0 when it has end
 extern bool pse_trace_is_alone;          /* only the first thread is recorded */
 /* Called by a thread that ends. */
 extern void (*pse_trace_thread_ends)(struct trace_thread *thread);
+extern unsigned long long (*pse_trace_thread_began)(void); /* of struct pse_region_hooks; may be NULL */
 
 /* The calling thread.  NULL without memory, or if it is not to be recorded: MPI_THREAD_SINGLE promises one
  * thread, and records are not protected then. */
