@@ -43,6 +43,7 @@ NAMED_ELSEWHERE = (
     "coven_engine",
     "__cyg_profile_func_enter",
     "__cyg_profile_func_exit",
+    "pthread_create",
     "pthread_join",
     "MPI_Abort",
 )

@@ -62,6 +62,17 @@ def test_how_to_see_functions_is_said_where_a_rank_is_late_in_none_and_the_trace
     assert ("compile with -finstrument-functions, or name regions with pse_regions.h. " in sentence) is said
 
 
+def test_of_one_sided_communication_it_is_said_that_nobody_is_known_to_be_late():
+    cube = waiting("mpi_latesender", [0, 0], "MPI_Win_wait")
+    cube.values["mpi_other"] = np.array([[0, 0], [0, 0], [40, 0.0]])
+    (sentence,) = remedies(cube)
+    assert sentence == (
+        f"One-sided communication: rank 0 is 20 % of all time in MPI_Win_wait ({PLACE})."
+        " For whom it waits there, the trace does not tell."
+    )
+    assert [*remedies(cube, 0)] == []
+
+
 def test_waits_of_the_runtime_itself_get_no_sentence():
     cube = waiting("mpi_wait_nxn", [60, 0], "MPI_Allgather")
     paths = (CallPath(-1, "program", "ring.coven"), *cube.call_paths[1:])

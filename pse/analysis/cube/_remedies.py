@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -91,6 +92,10 @@ _NO_FUNCTIONS = (
     "The trace has none of the program's functions; to see which one it is, record them: compile with"
     " -finstrument-functions, or name regions with pse_regions.h. "
 )
+_ONE_SIDED = re.compile(
+    r"MPI_Win_(post|start|complete|wait|(un)?lock(_all)?|flush(_local)?(_all)?)|MPI_(Fetch_and_op|Compare_and_swap)"
+)
+"""Routines that may wait for others, of which the trace does not tell for whom."""
 _RING_WAITS = ("mpi_latesender", "mpi_latesender_wo", "mpi_latereceiver")
 _BETWEEN_METAHOSTS = "If the link between metahosts is slow, let fewer and larger messages cross it"
 
@@ -108,7 +113,8 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
     Yields
     ------
     str
-        Two sentences for each, and a third where the late ranks are known.
+        Two sentences for each, and a third where the late ranks are known.  Last come as many places of
+        one-sided communication in which ranks are for 1 % of all time and more.
 
     Examples
     --------
@@ -127,6 +133,19 @@ def remedies(cube: Cube, top: int = 3) -> Iterator[str]:
             said = hint if f", in {_outside_of_calls(cube.call_paths[0].name)}" in cause else ""
             hint = "" if said else hint
             yield f"{_title(wait)}: {who}. {cause}{said}{link}{remedy}."
+    yield from _one_sided(cube, max(top, 0))
+
+
+def _one_sided(cube: Cube, top: int) -> Iterator[str]:
+    """Say where ranks are in one-sided communication that may wait."""
+    chosen = [_ONE_SIDED.fullmatch(path.name) is not None for path in cube.call_paths]
+    for where, values in _by_place(cube, cube.exclusive("mpi_other") * np.array(chosen)[:, None])[:top]:
+        share = values.sum() / max(cube.total("time"), 1)
+        if share >= _LEAST:
+            ranks, several = _ranks(cube, values)
+            who = f"{ranks} {'are' if several else 'is'} {share_text(share)} of all time in {where}"
+            whom = f"For whom {'they wait' if several else 'it waits'} there, the trace does not tell"
+            yield f"One-sided communication: {who}. {whom}."
 
 
 class _Wait(NamedTuple):

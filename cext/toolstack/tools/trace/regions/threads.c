@@ -1,9 +1,10 @@
-/* The threads of a rank.  A thread that ends leaves its number to the next one. */
+/* The threads of a rank.  A thread that ends leaves its number to one that begins after that. */
 #include "regions/threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "hot.h"
 
@@ -27,8 +28,11 @@ static void thread_ends(void *data)
     struct trace_thread *thread = data;
     if (!pse_trace_is_alone && pse_trace_thread_ends)
         pse_trace_thread_ends(thread);
+    struct timespec now; /* The clock of events is for who has its lock. */
+    clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_mutex_lock(&list);
     thread->is_used = false;
+    thread->ended = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     pthread_mutex_unlock(&list);
     pse_trace_own_thread = NULL;
     if (pse_trace_is_initial())
@@ -49,19 +53,22 @@ static struct trace_thread *made_thread(void)
     return &first;
 }
 
-static struct trace_thread *free_thread(void)
+/* For a thread that began at that time, 0: it is not known. */
+static struct trace_thread *free_thread(uint64_t began)
 {
     static uint32_t count = 1;
     struct trace_thread *thread = pse_trace_all_threads;
-    while (thread && thread->is_used)
+    while (thread && (thread->is_used || (began && thread->ended > began)))
         thread = thread->next;
     if (!thread && (thread = made_thread()) != NULL) {
         thread->number = count++;
         thread->next = pse_trace_all_threads;
         pse_trace_all_threads = thread;
     }
-    if (thread)
+    if (thread) {
         thread->is_used = true;
+        thread->began = began;
+    }
     return thread;
 }
 
@@ -69,13 +76,12 @@ static struct trace_thread *new_thread(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
+    const uint64_t began = pse_trace_thread_began ? pse_trace_thread_began() : 0;
     pthread_mutex_lock(&list);
-    pse_trace_own_thread = free_thread();
+    pse_trace_own_thread = free_thread(began);
     pthread_mutex_unlock(&list);
-    if (pse_trace_own_thread) {
-        pse_trace_own_thread->began = pse_trace_thread_began ? pse_trace_thread_began() : 0;
+    if (pse_trace_own_thread)
         pthread_setspecific(ending, pse_trace_own_thread);
-    }
     return pse_trace_own_thread;
 }
 

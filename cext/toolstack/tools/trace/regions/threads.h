@@ -24,6 +24,7 @@ struct trace_thread {
     uint32_t number; /* 0: the one that initialised MPI */
     bool is_used;
     uint64_t began;       /* ns: when it was started, until that is recorded; 0: not known */
+    uint64_t ended;       /* ns: when the last one with the number ended; 0: none did */
     unsigned depth, room; /* depth counts frames that found no room, too */
     unsigned initial;     /* frames of Python at the bottom that ran before recording began */
     struct trace_frame *frames;
