@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "hot.h"
 
 struct trace_thread *pse_trace_all_threads;
@@ -28,11 +28,9 @@ static void thread_ends(void *data)
     struct trace_thread *thread = data;
     if (!pse_trace_is_alone && pse_trace_thread_ends)
         pse_trace_thread_ends(thread);
-    struct timespec now; /* The clock of events is for who has its lock. */
-    clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_mutex_lock(&list);
     thread->is_used = false;
-    thread->ended = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    thread->ended = pse_clock(); /* That of events is for who has its lock. */
     pthread_mutex_unlock(&list);
     pse_trace_own_thread = NULL;
     if (pse_trace_is_initial())
