@@ -36,6 +36,7 @@ cdef extern from "faults.h" nogil:
         const char *late
     void pse_faults_defer_stops(const pse_faults_deferral *to)
     void pse_faults_find_aborts()
+    const char *pse_faults_stopped_call()
     bint pse_faults_is_forked()
     void pse_faults_finalize_called()
     void pse_faults_mpi_failed(const char *reason)
@@ -62,6 +63,12 @@ cdef pse_faults_reporter reporter
 def culprit_address():
     """Give the address where the sequencer keeps the texts of the call that runs now, and of the last."""
     return <uintptr_t>&pse_faults_calls
+
+
+def stopped_call():
+    """Give the text of the call that ran as the signal came that stops this rank; an empty one if none did."""
+    cdef const char *call = pse_faults_stopped_call()
+    return call.decode(errors="replace") if call is not NULL else ""
 
 
 def install(Board board, uint32_t rank, str who, int fd, bint framed, int pmi):

@@ -33,6 +33,7 @@ static pid_t rank_pid; /* A process that a module forks inherits the handlers, b
 static bool core_wanted;
 static atomic_flag handling = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t stopped_by;
+static const char *volatile stopped_call; /* What ran as the signal came. */
 static volatile int64_t stopped_at;
 static pse_faults_deferral deferral = {.fd = -1, .milliseconds = STOP_MILLISECONDS};
 static void (*interrupt_owner)(int number);
@@ -340,6 +341,11 @@ static void leave_stopped(int number)
     pse_faults_text_add(&words, reporter.who);
     pse_faults_text_add(&words, " was stopped by ");
     pse_faults_text_add(&words, stopped_by == SIGINT ? "SIGINT\n" : "SIGTERM\n");
+    if (reporter.framed && stopped_call != NULL) {
+        pse_faults_text_add(&words, "  running: ");
+        pse_faults_text_add(&words, stopped_call);
+        pse_faults_text_add(&words, "\n");
+    }
     if (number == SIGALRM)
         pse_faults_text_add(&words, deferral.late);
     pse_faults_report(&reporter, reporter.rank, &words);
@@ -389,6 +395,7 @@ static void on_stop(int number, siginfo_t *info, void *context)
     struct itimerval patience = {
         .it_value = {.tv_sec = deferral.milliseconds / 1000, .tv_usec = deferral.milliseconds % 1000 * 1000}};
     stopped_by = number;
+    stopped_call = pse_faults_calls[0];
     stopped_at = milliseconds();
     setitimer(ITIMER_REAL, &patience, NULL);
     interrupt_owner(number);
@@ -397,6 +404,11 @@ static void on_stop(int number, siginfo_t *info, void *context)
         if (write(deferral.fd, &told, 1) == 1)
             pass_on(number);
     }
+}
+
+const char *pse_faults_stopped_call(void)
+{
+    return stopped_call;
 }
 
 void pse_faults_defer_stops(const pse_faults_deferral *to)

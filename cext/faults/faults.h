@@ -49,6 +49,9 @@ int pse_faults_install(const pse_faults_reporter *reporter);
  * good order; a module that doesn't return in time, or a second signal, ends it at once.  0 or -errno. */
 int pse_faults_install_stops(void (*interrupt)(int number));
 
+/* The call that ran as the signal came that stops this process; NULL: none did. */
+const char *pse_faults_stopped_call(void);
+
 /* Where a stop is deferred: a pipe that is told the signal's number, how long the rank may take to end then,
  * and what is said if it takes longer.  The other ranks of the node get the signal too. */
 typedef struct pse_faults_deferral {

@@ -146,7 +146,9 @@ class Node:
             # MPI's launcher stops ranks after one that called MPI_Abort: whoever sees that one end names it.
             time.sleep(_NAMING_SECONDS)
         what = f"{self.name} was stopped by {signal.Signals(number).name}\n"
-        self._tell(RunError.exit_code, f"error: {what}" if self.launcher else f"{what}{way_on}")
+        call = _faults.stopped_call()
+        running = f"  running: {call}\n" if call else ""
+        self._tell(RunError.exit_code, f"error: {what}{running}" if self.launcher else f"{what}{way_on}")
         self._leave(128 + number, everywhere=self._meets)
 
     def _tell(self, code: int, text: str) -> None:

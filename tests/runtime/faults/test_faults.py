@@ -745,13 +745,26 @@ def test_modules_that_never_return_do_not_hold_up_ctrl_c(start, parameter):
     assert job.seconds < 2.0
 
 
-def test_a_single_rank_stopped_from_outside_is_named():
-    job = Job(launched(*LONG, "-D", "python=8"))
+@pytest.mark.parametrize(
+    ("rank", "parameters", "running"),
+    [
+        (0, ["-D", "python=16"], r"\n  running: module misbehave, faulty\.coven:15:5"),
+        (
+            1,
+            [*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"],
+            r"\n  running: module c\.nap, faulty\.coven:18:7",
+        ),
+        (2, [*LONG, "-D", "python=8"], ""),
+    ],
+)
+def test_a_single_rank_stopped_from_outside_is_named_with_what_it_runs(rank, parameters, running, tmp_path):
+    job = Job(launched(*parameters), {"GO_ON": str(tmp_path / "never")})
     job.wait_for_words("well on the way", "out")
     ranks = job.wait_for_ranks(5)
-    job.hit(ranks[2], signal.SIGTERM)
+    job.hit(ranks[rank], signal.SIGTERM)
     assert job.wait() == 3
-    assert re.search(rf"error: rank 2 \(.*pid {ranks[2]}\) was stopped by SIGTERM", job.err), job.err
+    named = rf"error: rank {rank} \(.*pid {ranks[rank]}\) was stopped by SIGTERM{running}"
+    assert re.search(named, job.err), job.err
 
 
 def test_a_failure_on_another_node_ends_the_job():
