@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pse_testing.browser import until
-from pse_testing.traces import call_rows, wait_rows, write_trace as write_rows
+from pse_testing.traces import call_rows, region_rows, wait_rows, write_trace as write_rows
 
 from pse import trace
 from pse.analysis import differences_text, run_differences
@@ -71,6 +71,17 @@ def test_three_runs_of_each_have_intervals(tmp_path, make) -> None:
     assert rows.gain == (low + high) / 2 == ROUNDS * 100
     assert (high - low) / 2 == pytest.approx(4.303 * error, rel=0.05)  # Student's, of two degrees of freedom.
     assert "95 %: " in "\n".join(differences_text([rows]))
+
+
+def test_a_function_that_calls_itself_has_each_moment_once(tmp_path) -> None:
+    runs = [
+        write_rows(
+            tmp_path / name, [region_rows(0, 100, end, region_rows(0, 200, end - 100))], None, ("fib",)
+        )
+        for name, end in (("a", 900), ("b", 700))
+    ]
+    (fib,) = (one for one in run_differences(*([run] for run in runs)) if one.name == "fib")
+    assert (fib.counts, fib.times) == ((2, 2), (800, 600))
 
 
 def test_the_page_s_differences_are_those_of_the_command_line(runs, ask) -> None:

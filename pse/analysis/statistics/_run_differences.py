@@ -13,7 +13,7 @@ from pse._student import student_quantile
 from pse.text import time_text
 from pse.trace import Definitions, Selection, Trace
 from pse.trace.format import Array
-from pse.trace.query import Names
+from pse.trace.query import Names, outermost_calls
 
 LEAST_RUNS = 3
 """Runs of each kind from which on differences have intervals."""
@@ -173,11 +173,21 @@ def _sums(trace: Trace, selection: Selection) -> _Sums:
     reasons = {int(reason): names.reason(int(reason)) for reason in np.unique(waits["reason"])}
     _add(found, "wait", waits["reason"], window.lengths(waits["begin"], waits["end"]), reasons)
     if not len(calls):
-        table, routines = trace.routine_calls()
-        table = selection.of(trace, table)
-        lengths = window.lengths(table["enter"], table["leave"])
-        _add(found, "routine", table["routine"], lengths, dict(enumerate(routines)))
+        found |= _routine_sums(trace, selection)
     return found
+
+
+def _routine_sums(trace: Trace, selection: Selection) -> _Sums:
+    """Those of routines: each call counts, and of one within another of its routine no time."""
+    table, routines = trace.routine_calls()
+    sums: list[_Sums] = []
+    for calls in (table, outermost_calls(trace, table)):
+        own = selection.of(trace, calls)
+        lengths = selection.window(trace).lengths(own["enter"], own["leave"])
+        sums.append({})
+        _add(sums[-1], "routine", own["routine"], lengths, dict(enumerate(routines)))
+    every, outermost = sums
+    return {key: (count, outermost[key][1]) for key, (count, _) in every.items()}
 
 
 def _unnamed(names: Names, calls: Array) -> dict[int, str]:

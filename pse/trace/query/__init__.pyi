@@ -12,6 +12,7 @@ from ._mpi import (
     MpiTraffic as MpiTraffic,
     mpi_communicators as mpi_communicators,
     mpi_traffic as mpi_traffic,
+    outermost_calls as outermost_calls,
     routine_threads as routine_threads,
     thread_begins as thread_begins,
 )

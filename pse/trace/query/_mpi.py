@@ -128,7 +128,26 @@ def routine_threads(trace: TraceFiles) -> Array:
 
 
 def outermost_calls(trace: TraceFiles, calls: Array) -> Array:
-    """Those of `routine_calls` that are within no other call of the same routine on their thread."""
+    """Those of `routine_calls` that are within no other call of the same routine on their thread.
+
+    Parameters
+    ----------
+    trace : TraceFiles
+        Where the records are.
+    calls : array of ROUTINE_CALL_DTYPE, shape (n,)
+        All of them.
+
+    Returns
+    -------
+    array of ROUTINE_CALL_DTYPE, shape (m,)
+        In their order.
+
+    Examples
+    --------
+    >>> opened = pse.trace.open("mpi1")
+    >>> len(outermost_calls(opened, opened.routine_calls()[0]))
+    2
+    """
     threads = routine_threads(trace)
     order = np.lexsort((-calls["leave"], calls["enter"], calls["routine"], threads, calls["rank"]))
     keys = np.stack([calls["rank"], threads, calls["routine"]], axis=1)[order]
