@@ -94,10 +94,10 @@ def course(found: dict[int, list[Cube]]) -> Iterator[Figure]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="MetaTrace in three versions on two emulated metahosts.")
     parser.add_argument("--nodes", default="6,3", help="of the metahosts of Trace and Partrace")
-    parser.add_argument("--rate", default="20mbit,100mbit", help="of the nodes' links")
+    parser.add_argument("--rate", default="10mbit,100mbit", help="of the nodes' links")
     parser.add_argument("--cpu", default="0.25,0.15", help="share of a core that a node has")
     parser.add_argument("--between", default="20mbit", help="rate of the link between the metahosts")
-    parser.add_argument("--cycles", type=int, default=4)
+    parser.add_argument("--cycles", type=int, default=3)
     parser.add_argument("--particles", type=int, default=40000)
     parser.add_argument("--repeats", type=int, default=10, help="verdicts need 10")
     parser.add_argument("--cubes", type=Path, help="keep the analyses here, for pse cube")

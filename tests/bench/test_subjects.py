@@ -100,7 +100,7 @@ SMALL = {
         tracing.Sizes(
             batches=2,
             rounds=10,
-            mpi4py={"heat": (2, 16), "spectrum": (2, 16), "farm": (2, 10)},
+            mpi4py={"heat": [(2, 16)], "spectrum": [(2, 16)], "farm": [(2, 10)]},
             turns=2,
         ),
         14,

@@ -46,7 +46,11 @@ _STACKS: Final[dict[str, tuple[str, ...]]] = {
     "trace": ("trace",),
     "both": ("profile", "trace"),
 }
-_MPI4PY = {"heat": "heat conduction", "spectrum": "2-D FFTs", "farm": "a task farm"}
+_MPI4PY = {
+    "heat": "heat conduction on {0} × {0} points",
+    "spectrum": "FFTs of {0} × {0}",
+    "farm": "a farm, {0} points a task,",
+}
 _SETTINGS: Final = {
     "OMP_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
@@ -60,13 +64,17 @@ too: a program whose arrays of 240 KB are mapped each time takes 3.5 times as lo
 class Sizes:
     """Batches in one process, rounds of calls in one.
 
-    Of programs of mpi4py, steps of a batch and points; how many batches each job has in a repetition.
+    Of programs of mpi4py, steps of a batch and points, of each size; batches of a job in a repetition.
     """
 
     batches: int = 100
     rounds: int = 300
-    mpi4py: Mapping[str, tuple[int, int]] = field(
-        default_factory=lambda: {"heat": (150, 512), "spectrum": (250, 128), "farm": (30, 10_000)}
+    mpi4py: Mapping[str, Sequence[tuple[int, int]]] = field(
+        default_factory=lambda: {
+            "heat": ((150, 512), (30, 1024)),
+            "spectrum": ((250, 128), (50, 256)),
+            "farm": ((30, 10_000),),
+        }
     )
     turns: int = 20
 
@@ -78,7 +86,7 @@ def measure(repeats: int, sizes: Sizes, say: Callable[[str], None]) -> list[Figu
         measurers: list[Callable[[], dict[str, float]]] = [
             functools.partial(bed.events, tools) for tools in ("trace", "layer")
         ]
-        programs = [_Mpi4pyProgram(name, bed) for name in _MPI4PY]
+        programs = [_Mpi4pyProgram(name, bed, *size) for name in _MPI4PY for size in sizes.mpi4py[name]]
         samples = in_turn(repeats, [*measurers, *(program.measure for program in programs)], say)
         return [*_figures(samples), *(figure for program in programs for figure in program.figures())]
 
@@ -163,12 +171,12 @@ class _Bed:
 class _Mpi4pyProgram:
     """A program of mpi4py: started without a stack, with one without tools, with each tool and with both."""
 
-    def __init__(self, name: str, bed: _Bed) -> None:
-        self._name, self._bed = name, bed
+    def __init__(self, name: str, bed: _Bed, steps: int, points: int) -> None:
+        self._title = f"{_MPI4PY[name].format(points)} in mpi4py, {RANKS} ranks"
+        self._bed = bed
         scripts = bed.directory / "mpi4py"  # what is installed with Python is not recorded
         with resources.as_file(resources.files("pse.bench") / "stack" / "mpi4py_programs") as shipped:
             shutil.copytree(shipped, scripts, dirs_exist_ok=True)
-        steps, points = bed.sizes.mpi4py[name]
         turns = bed.sizes.turns
         self._words = [sys.executable, f"{scripts}/{name}.py", str(turns), str(steps), str(points)]
         ways = {way: bed.variables(tools) for way, tools in _STACKS.items()}
@@ -185,13 +193,13 @@ class _Mpi4pyProgram:
     def measure(self) -> dict[str, float]:
         """Let a set of jobs take their turns; what was measured stays here."""
         for said in self._jobs.launch().values():
-            self._bed.check_result(f"{self._name} with mpi4py", f"{said['result']:.9g}")
+            self._bed.check_result(self._title, f"{said['result']:.9g}")
         return {}
 
     def figures(self) -> list[Figure]:
         """Give how much longer its steps take, and how much more its ranks work."""
         start = time_text(1e6 * self._jobs.start_and_end("trace"))
-        more = f"{_MPI4PY[self._name]} in mpi4py, {RANKS} ranks: with trace and all call paths"
+        more = f"{self._title}: with trace and all call paths"
         return [
             self._figure(f"{more} (starts and ends {start} longer), longer", "wall"),
             self._figure(f"{more}, CPU time of all ranks", "cpu"),
@@ -204,8 +212,7 @@ class _Mpi4pyProgram:
         profile, trace, both = (self._jobs.more(way, "wall") for way in ("profile", "trace", "both"))
         apart = [100 + one + other for one, other in zip(profile, trace, strict=True)]
         plain = self._jobs.plain("wall")
-        title = f"{_MPI4PY[self._name]} in mpi4py, {RANKS} ranks"
-        name = f"{title}: profile and trace together over the sum of each"
+        name = f"{self._title}: profile and trace together over the sum of each"
         peer = Against(
             "what each adds, on the program without tools",
             "µs",
