@@ -3,8 +3,8 @@
 `pse desk` is a process of its own; Chromium, without a screen, opens its page.  A program is shown when its
 calls are drawn, in their places.  An edit is a character that is sent as the page's editor sends it, until
 the graph of the new text is there, without the drawing.  What the language server takes is measured in the
-same way: a call is changed, and a completion and a hover are asked for at once, or what is wrong with the
-text is awaited.
+same way: a call is changed, a completion is asked for at once and a hover after it, and what is wrong with
+the text is awaited.
 Beside each figure is the same for a program of a single call.
 """
 
