@@ -424,6 +424,55 @@ def text_bytes(text: str) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
+def printable_text(text: str) -> str:
+    r"""Write what moves a terminal's cursor, or hides or turns what stands beside it, as Python writes it.
+
+    Parameters
+    ----------
+    text : str
+        The text, for instance a function's name: compilers and Python let anything be in it.
+
+    Returns
+    -------
+    str
+        The text in one line that shows all its characters.
+
+    Examples
+    --------
+    >>> printable_text("fold\n\x1b[2J"), printable_text("café ∂u")
+    ('fold\\n\\x1b[2J', 'café ∂u')
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\xa0" else ascii(one)[1:-1] for one in text)
+
+
+def short_text(text: str, limit: int = 120) -> str:
+    """Leave out the middle of what is too long to be read, as names of instances of templates are.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    limit : int, default 120
+        How many characters there may be.
+
+    Returns
+    -------
+    str
+        The text, or its begin and its end.
+
+    Examples
+    --------
+    >>> short_text("solve"), short_text("solve<std::array<double, 3>, true>::run", 20)
+    ('solve', 'solve<std::ar…>::run')
+    """
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    return f"{text[: limit - tail - 1]}…{text[-tail:]}"
+
+
 def exception_text(error: BaseException) -> str:
     """Give the text of an exception; some have none, since their own code for it fails.
 
@@ -554,6 +603,8 @@ def source_line(place: str) -> str:
 def call_path_text(names: Sequence[str]) -> str:
     """Write a call path; what calls itself, or each other in turns of up to four, is written once.
 
+    Long names are shortened.
+
     Parameters
     ----------
     names : sequence of str
@@ -571,6 +622,7 @@ def call_path_text(names: Sequence[str]) -> str:
     >>> call_path_text(["even", "odd"] * 5)
     '(even / odd) × 5'
     """
+    names = [short_text(name) for name in names]
     parts, place = [], 0
     while place < len(names):
         period, times = max(((p, _turns(names, place, p)) for p in range(1, 5)), key=lambda found: found[1])

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from pse.analysis import (
 )
 from pse.cli._options.selection import METAHOSTS, NO_REPAIR
 from pse.errors import PseError
-from pse.runtime.launch import become_ranks
+from pse.runtime.launch import run_command_on_ranks
 from pse.runtime.supervise import inside_mpi_job
 from pse.text import count_text, ending_text, share_text
 from pse.trace import TraceError
@@ -119,13 +120,14 @@ def command(
     Several processes do it together with -n N, or inside an MPI job: mpirun -n N python -m pse analyze DIR.
     """
     if processes is not None:
+        if inside_mpi_job():
+            raise click.UsageError("-n: inside an MPI job, the processes of the job analyze; leave it out")
         paths = {"-o": output, "--metahosts": metahosts}
         given = [word for name, path in paths.items() if path is not None for word in (name, str(path))]
         given += ["--no-repair"] if no_repair else []
         given += [] if root_causes is None else ["--root-causes" if root_causes else "--no-root-causes"]
-        if inside_mpi_job():
-            raise click.UsageError("-n: inside an MPI job, the processes of the job analyze; leave it out")
-        become_ranks(processes, ["analyze", "--report", form, "--top", str(top), *given, "--", str(source)])
+        words = ["analyze", "--report", form, "--top", str(top), *given, "--", str(source)]
+        sys.exit(run_command_on_ranks(processes, words))
     job = analyze_in_job(source, metahosts=metahosts, repair=not no_repair, root_causes=root_causes)
     with job as (cube, idle):
         if cube is None:

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+import signal
 import struct
 
 import pytest
+from pse_testing.jobs import Job, beside_python
 from pse_testing.planted_waits import PlantedWaits
 from pse_testing.traces import patch_header
 
@@ -132,3 +134,33 @@ def test_ranks_of_a_job_analyze_together(pse, mpiexec, tmp_path, random_run):
     done = mpiexec(3, "-m", "pse", "analyze", tmp_path / "none")
     assert done.code == 2
     assert done.err.count("there is no trace or archive") == 1
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("number", "code", "words"),
+    [
+        (signal.SIGINT, 130, "stopped by SIGINT\n"),
+        (signal.SIGKILL, 3, "error: a process of `pse analyze` was killed, or not even started"),
+    ],
+)
+def test_an_analysis_by_several_processes_ends_in_words_of_its_own(random_run, number, code, words):
+    """A Ctrl-C reaches the command, which was started; the kernel kills what needs too much memory."""
+    job = Job([beside_python("pse"), "analyze", str(random_run), "-n", "2"])
+    ranks = job.wait_for_ranks(2)
+    job.hit(job.process.pid if number == signal.SIGINT else ranks[1], number)
+    assert job.wait() == code
+    assert job.err.startswith(words)
+    assert (job.out, job.err.count("\n")) == ("", 1 if number == signal.SIGINT else 2)
+    job.wait_until_gone()
+
+
+@pytest.mark.mpi
+def test_a_full_disk_is_told_once_however_many_processes_analyze(random_run):
+    endings = []
+    for processes in ((), ("-n", "2")):
+        command = [beside_python("pse"), "analyze", str(random_run), *processes]
+        job = Job(["sh", "-c", 'exec "$@" >/dev/full', "sh", *command])
+        endings.append((job.wait(), job.err))
+    assert endings[0] == endings[1]
+    assert "No space left on device" in endings[1][1]

@@ -203,3 +203,44 @@ def test_the_difference_of_two_programs_is_warned_of(tmp_path):
     (problem,) = cube_difference(one, other).problems
     assert problem.startswith(f"no function nor region of {one.title} is in {other.title}: ")
     assert cube_difference(one, one).problems == ()
+
+
+def test_runs_with_different_numbers_of_ranks_are_told(pse, tmp_path):
+    two, three = made([9, 9], [1, 1]), made([9, 9, 9], [1, 1, 1], ranks=(0, 1, 2), between="solved")
+    counts = "the runs have different numbers of ranks: 2 in solve and 3 in solved; "
+    assert counts + "times are those of all ranks together" in cube_difference(two, three).problems
+    assert counts + "where a run has no such rank, it counts as 0" in cube_mean([two, three]).problems
+    for number, cube in enumerate((two, three)):
+        write_cube(cube, tmp_path / f"{number}.npz")
+    for command in ("diff", "mean"):
+        assert counts in pse("cube", command, tmp_path / "0.npz", tmp_path / "1.npz").err
+    same = made([9, 9], [1, 1])
+    assert cube_mean([two, same]).problems == cube_difference(two, same).problems == ()
+
+
+def test_a_run_of_which_a_union_has_nothing_is_told(pse, tmp_path):
+    first, second = made([9, 9], [1, 1]), made([9, 9], [2, 2], between="again")
+    told = "nothing was taken from again: the runs before it have all of its metrics"
+    assert cube_union([first, second]).problems == (told,)
+    write_cube(first, tmp_path / "first.npz")
+    write_cube(second, tmp_path / "second.npz")
+    done = pse("cube", "merge", tmp_path / "first.npz", tmp_path / "second.npz")
+    assert done.err == f"warning: {told}\n"
+    more = made([9, 9], [2, 2], delay=np.ones((3, 2)))
+    assert cube_union([first, more]).problems == ()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda cube: cube.exclusive("mpi_latesendr"),
+        lambda cube: cube.total("mpi_latesendr"),
+        lambda cube: cube.by_region("mpi_latesendr"),
+        lambda cube: cube.longest_instance("mpi_latesendr", 0),
+        lambda cube: cube.causes_of("mpi_latesendr", 0),
+    ],
+)
+def test_a_misspelt_metric_is_named(ask):
+    with pytest.raises(UsageError, match="there is no metric 'mpi_latesendr'") as caught:
+        ask(made([9, 9], [1, 1]))
+    assert "`mpi_latesender`" in caught.value.help

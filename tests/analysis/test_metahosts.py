@@ -66,6 +66,9 @@ def test_a_file_says_where_ranks_ran(tmp_path, listed):
     cube = analyze(run, metahosts=listed("# two sites", "one  n0 n2  # of three", "two ranks 1"))
     assert machines(cube) == ["one", "two", "one"]
     assert cube.exclusive("mpi_latesender_grid").sum(axis=0).tolist() == [0, 500, 700]
+    marked = listed("one n0 n2", "two ranks 1")
+    marked.write_bytes(b"\xef\xbb\xbf" + marked.read_bytes())  # As some editors of Windows write.
+    assert machines(analyze(run, metahosts=marked)) == ["one", "two", "one"]
     assert machines(analyze(run, metahosts=listed("all FZJ/* ranks", "all ranks 2"))) == ["all"] * 3
     assert cube.problems == ()
 

@@ -179,10 +179,14 @@ class _Search:
             links.append(self.link(here[0], until, here[1]))
             after = links[-1].ended_by
             if after is None or (after.certain and after.time <= self._time):
-                return WaitChain(self._time, tuple(links))
+                return self._made(links)
             until = after.time if after.certain else None
             here = after.rank, self._late_thread(after.rank, until)
-        return WaitChain(self._time, tuple(links), circle=here in asked)
+        return self._made(links, circle=here in asked)
+
+    def _made(self, links: list[Link], *, circle: bool = False) -> WaitChain:
+        is_ended = all(link.complete for link in links)
+        return WaitChain(self._time, tuple(links), circle, None if is_ended else self._unended.abort())
 
     def _waiting_threads(self, rank: int) -> list[int]:
         """Threads of a rank in calls of MPI at the moment; only those that others kept waiting if any did."""

@@ -17,10 +17,12 @@ import numpy as np
 from pse.analysis.cube._cube import CallPath, Cube, Location
 from pse.analysis.cube._metrics import METRICS, ancestors
 from pse.errors import UsageError
-from pse.text import change_text, program_line, split_place, time_text
+from pse.text import change_text, list_text, program_line, split_place, time_text
 from pse.trace.format import Array
 
 _STRANGE = "no function nor region of {} is in {}: if these are two programs, differences say little"
+_RANKS = "the runs have different numbers of ranks: {}; {}"
+_NOTHING = "nothing was taken from {}: the runs before it have all of its metrics"
 _OWN_FILE = "/"  # Stands for the program's own file, which may have another name later; no file has this one.
 _Key = tuple[int, str, str]
 
@@ -51,7 +53,20 @@ def cube_difference(old: Cube, new: Cube) -> Cube:
     values = {name: second.get(name, zero) - first.get(name, zero) for name in names}
     made = joined.cube(values, f"{new.title} - {old.title}")
     strange = () if joined.have_common_functions() else (_STRANGE.format(old.title, new.title),)
-    return replace(made, reference=old.wholes(), problems=(*made.problems, *strange))
+    problems = (
+        *made.problems,
+        *strange,
+        *_different_ranks((old, new), "times are those of all ranks together"),
+    )
+    return replace(made, reference=old.wholes(), problems=problems)
+
+
+def _different_ranks(cubes: Sequence[Cube], consequence: str) -> Iterator[str]:
+    """Say that runs had different numbers of ranks, if they had."""
+    if len({len(cube.ranks) for cube in cubes}) > 1:
+        yield _RANKS.format(
+            list_text([f"{len(cube.ranks):,} in {cube.title}" for cube in cubes]), consequence
+        )
 
 
 def cube_mean(cubes: Sequence[Cube]) -> Cube:
@@ -84,7 +99,8 @@ def cube_mean(cubes: Sequence[Cube]) -> Cube:
         for name, own in joined.values(number).items():
             values[name] = values.get(name, 0) + own / len(cubes)
     made = joined.cube(values, f"mean of {', '.join(cube.title for cube in cubes)}")
-    return replace(made, reference=_mean_reference(cubes))
+    ranks = _different_ranks(cubes, "where a run has no such rank, it counts as 0")
+    return replace(made, reference=_mean_reference(cubes), problems=(*made.problems, *ranks))
 
 
 def _mean_reference(cubes: Sequence[Cube]) -> dict[str, float]:
@@ -105,7 +121,8 @@ def cube_union(cubes: Sequence[Cube]) -> Cube:
     Returns
     -------
     Cube
-        Each metric of the first cube that has it, over the call paths and locations of all.
+        Each metric of the first cube that has it, over the call paths and locations of all.  Its problems
+        say of which cubes it has nothing.
 
     Raises
     ------
@@ -119,10 +136,13 @@ def cube_union(cubes: Sequence[Cube]) -> Cube:
     """
     joined = _Joined(cubes)
     values: dict[str, Array] = {}
-    for number in range(len(cubes)):
-        values = joined.values(number) | values
+    unused = list[str]()
+    for number, cube in enumerate(cubes):
+        own = joined.values(number)
+        unused += [] if own.keys() - values.keys() else [_NOTHING.format(cube.title)]
+        values = own | values
     made = joined.cube(values, f"union of {', '.join(cube.title for cube in cubes)}")
-    return replace(made, reference=cubes[0].reference)
+    return replace(made, reference=cubes[0].reference, problems=(*made.problems, *unused))
 
 
 class _Joined:

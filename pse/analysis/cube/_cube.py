@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pse.analysis.cube._metrics import BY_NAME, METRICS, ancestors
+from pse.analysis.cube._metrics import METRICS, ancestors, metric_named
 from pse.text import call_path_text, count_text, source_line
 from pse.trace.format import Array
 
@@ -106,6 +106,8 @@ CAUSE_OF_WAIT_DTYPE = np.dtype(
 class Cube:
     """Metrics of call paths on locations.
 
+    Methods that take the name of a metric raise `UsageError` if none has it.
+
     Parameters
     ----------
     call_paths : tuple of CallPath
@@ -157,6 +159,7 @@ class Cube:
         """Values of a metric: of call paths without those that they called; (call paths, locations)."""
         found = self.values.get(metric)
         if found is None:
+            metric_named(metric)
             found = np.zeros((len(self.call_paths), len(self.locations)))
         return found
 
@@ -209,13 +212,13 @@ class Cube:
 
     def longest_instance(self, metric: str, path: int) -> Array | None:
         """The longest wait of a metric in a call path: a row of INSTANCE_DTYPE; None if it is not known."""
-        number = METRICS.index(BY_NAME[metric])
+        number = METRICS.index(metric_named(metric))
         rows = self.longest[(self.longest["metric"] == number) & (self.longest["path"] == path)]
         return rows[0] if len(rows) else None
 
     def causes_of(self, metric: str, path: int) -> Array:
         """Delay costs that the waits of a metric in a call path are due to; (call paths, locations)."""
-        numbers = [METRICS.index(BY_NAME[name]) for name in ancestors(metric)]
+        numbers = [METRICS.index(metric_named(name)) for name in ancestors(metric_named(metric).name)]
         rows = self.causes[np.isin(self.causes["metric"], numbers) & (self.causes["path"] == path)]
         found = np.zeros((len(self.call_paths), len(self.locations)))
         np.add.at(found, (rows["cause"], rows["location"]), rows["value"])

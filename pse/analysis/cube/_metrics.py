@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pse.errors import UsageError
+from pse.text import did_you_mean
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -246,6 +249,21 @@ METRICS = tuple(version for metric in _WITHOUT_GRID for version in _versions(met
 """All metrics, each followed by those that it includes."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def metric_named(name: str) -> Metric:
+    """Find a metric by its name.
+
+    Raises
+    ------
+    UsageError
+        There is none of this name.
+    """
+    found = BY_NAME.get(name)
+    if found is None:
+        help = did_you_mean(name, BY_NAME) or "pse.analysis.METRICS has all of them"
+        raise UsageError(f"there is no metric {name!r}", help=help)
+    return found
 
 
 def ancestors(name: str) -> tuple[str, ...]:

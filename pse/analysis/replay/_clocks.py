@@ -251,8 +251,8 @@ def clock_problems(
     elif is_unknown:
         yield (
             f"clocks differ by {_distance_text(before.largest)} or more, but no rank ran longer than "
-            f"{time_text(longest)}: waits for ranks on other hosts can't be known, and what is shown of them "
-            "(waits, completion, delays) means nothing"
+            f"{time_text(longest)}: waits for ranks with other clocks can't be known, and what is shown of "
+            "them (waits, completion, delays) means nothing"
         )
 
 
@@ -269,6 +269,8 @@ def _repair_text(after: ClockCondition | None, is_unknown: bool) -> str:
     """What the repair of times came to; where clocks have nothing in common no number tells it."""
     if after is None:
         return "waits there are wrong"
+    if is_unknown and not after.violations:
+        return "their times can't be repaired"
     if not after.violations:
         return "their times were repaired, and none is left"
     left = f"{after.violations:,} {'is' if after.violations == 1 else 'are'} left"

@@ -91,7 +91,7 @@ def split_nodes(locations: Sequence[Location], nodes: Sequence[Hashable]) -> lis
 
 def _read(path: str | os.PathLike[str]) -> list[_Line]:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")  # Windows puts a mark before its texts.
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         help = system_help(error, path) if isinstance(error, OSError) else "save the file as UTF-8"

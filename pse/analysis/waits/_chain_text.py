@@ -192,6 +192,9 @@ def _end(chain: WaitChain) -> Iterator[str]:
         yield f"so {_short(last)} had what it needed but was not awake yet: on a busy core this takes long"
     elif len(chain.links) > 1:
         yield f"so {_short(first)} waited for {_short(last)}, which {_what(last)}"
+    if chain.abort is not None:
+        rank, time = chain.abort
+        yield f"rank {rank} ended the run by MPI_Abort, at {moment_text(time)}"
 
 
 def _other_threads(first: Link) -> Iterator[str]:

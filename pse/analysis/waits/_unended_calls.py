@@ -56,6 +56,14 @@ class UnendedCalls:
             [np.empty(0, UNENDED_CALL_DTYPE), *(_unended(trace, rank) for rank in trace.ranks)]
         )
 
+    def abort(self) -> tuple[int, int] | None:
+        """The rank that ended the run by MPI_Abort, and when it called that (ns)."""
+        texts = {rank: self._trace.texts(rank) for rank in self._trace.ranks}
+        for rank, number, enter in self._calls[["rank", "routine", "enter"]].tolist():
+            if texts[rank][TextKind.REGION, number] == "MPI_Abort":
+                return rank, enter
+        return None
+
     def at(self, rank: int, time: int, thread: int | None = None) -> UnendedCall | None:
         """The call that a rank, or one of its threads, was in at a time."""
         calls = self._calls

@@ -185,6 +185,8 @@ class WaitChain:
         From the rank that was asked about on.
     circle : bool, optional
         Whether the ranks wait for each other, so that nobody is at the end.
+    abort : tuple of (int, int), optional
+        Of waits that never ended, the rank that called MPI_Abort, and when (ns since the run's origin).
 
     See Also
     --------
@@ -200,6 +202,7 @@ class WaitChain:
     time: int
     links: tuple[Link, ...]
     circle: bool = False
+    abort: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The chain as JSON values."""

@@ -1,5 +1,6 @@
 """Cubes as the commands are given them, and as they show them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +17,14 @@ def load(source: Path) -> Cube:
     for problem in cube.problems:
         click.echo(f"warning: {source}: {problem}", err=True)
     return cube
+
+
+def warn(made: Cube, cubes: Sequence[Cube]) -> None:
+    """Tell what is wrong with a result, but for what was told of the cubes that it was made of."""
+    told = {f"{cube.title}: {problem}" for cube in cubes for problem in cube.problems}
+    for problem in made.problems:
+        if problem not in told:
+            click.echo(f"warning: {problem}", err=True)
 
 
 def show(cube: Cube, top: int, output: Path | None) -> None:

@@ -6,7 +6,7 @@ import click
 
 from pse.analysis import cube_difference, difference_text
 from pse.cli.analyze import OUTPUT, TOP, write
-from pse.cli.cube._cubes import PATH, load
+from pse.cli.cube._cubes import PATH, load, warn
 
 
 @click.command("diff")
@@ -17,6 +17,7 @@ from pse.cli.cube._cubes import PATH, load
 def command(old: Path, new: Path, top: int, output: Path | None) -> None:
     """Say what changed from one run to another, in percent of the old run's time."""
     first, second = load(old), load(new)
+    warn(changed := cube_difference(first, second), (first, second))
     if output is not None:
-        write(cube_difference(first, second), output)
+        write(changed, output)
     click.echo("\n".join(difference_text(first, second, top)))

@@ -6,7 +6,7 @@ import click
 
 from pse.analysis import cube_mean
 from pse.cli.analyze import OUTPUT, TOP
-from pse.cli.cube._cubes import PATH, load, show
+from pse.cli.cube._cubes import PATH, load, show, warn
 
 
 @click.command("mean")
@@ -15,4 +15,6 @@ from pse.cli.cube._cubes import PATH, load, show
 @OUTPUT
 def command(sources: tuple[Path, ...], top: int, output: Path | None) -> None:
     """Take the mean of runs, for instance of one program that was run several times."""
-    show(cube_mean([load(source) for source in sources]), top, output)
+    cubes = [load(source) for source in sources]
+    warn(made := cube_mean(cubes), cubes)
+    show(made, top, output)

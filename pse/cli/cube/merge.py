@@ -6,7 +6,7 @@ import click
 
 from pse.analysis import cube_union
 from pse.cli.analyze import OUTPUT, TOP
-from pse.cli.cube._cubes import PATH, load, show
+from pse.cli.cube._cubes import PATH, load, show, warn
 
 
 @click.command("merge")
@@ -18,4 +18,6 @@ def command(sources: tuple[Path, ...], top: int, output: Path | None) -> None:
 
     Shares are in percent of the time of the first run.
     """
-    show(cube_union([load(source) for source in sources]), top, output)
+    cubes = [load(source) for source in sources]
+    warn(made := cube_union(cubes), cubes)
+    show(made, top, output)

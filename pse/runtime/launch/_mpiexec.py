@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from pse._executable import require_executable
 from pse.errors import RunError, UsageError
@@ -196,30 +196,6 @@ def command_on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
     if not words[0].startswith("-"):
         require_executable(words[0])
     return (find_mpiexec().path, "-n", str(ranks), *words)
-
-
-def become_ranks(ranks: int, arguments: Sequence[str]) -> NoReturn:
-    """Start ranks of ``python -m pse`` instead of this process, by mpiexec on this machine.
-
-    Parameters
-    ----------
-    ranks : int
-        How many.
-    arguments : sequence of str
-        The words after ``python -m pse``.
-
-    Raises
-    ------
-    RunError
-        If there is no mpiexec.
-
-    See Also
-    --------
-    command_on_ranks
-    """
-    line = command_on_ranks(ranks, [*RANK, *arguments])
-    sys.stdout.flush()
-    os.execve(line[0], line, rank_environment(os.environ, find_mpiexec(), local=True))
 
 
 def _check_names(names: str | None, given: str, example: str) -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pse.text import printable_text
+from pse.trace.format._events import TextKind
 from pse.trace.format._field_values import Array, high32, low32
+
+_TEXTS = (TextKind.NOTE, TextKind.MARKER)
+"""What may be a text of several lines; all others are names."""
 
 
 def decode_texts(parts: Array) -> dict[tuple[int, int], str]:
@@ -18,7 +23,7 @@ def decode_texts(parts: Array) -> dict[tuple[int, int], str]:
     Returns
     -------
     dict of (int, int) to str
-        Names by kind and number.
+        Names by kind and number, each in one line: a name is to tell things apart on any screen.
 
     Examples
     --------
@@ -32,11 +37,13 @@ def decode_texts(parts: Array) -> dict[tuple[int, int], str]:
     data = np.stack([parts["b"], parts["c"]], axis=1).astype("<u8").tobytes()
     begins = np.flatnonzero(high32(parts["a"]) == 0)
     ends = np.append(begins[1:], len(parts))
+    kinds, numbers = parts["flags"][begins].tolist(), low32(parts["a"][begins]).tolist()
     return {
-        (int(parts["flags"][begin]), int(low32(parts["a"][begin]))): _decoded(data[16 * begin : 16 * end])
-        for begin, end in zip(begins, ends, strict=False)
+        (kind, number): _decoded(kind, data[16 * begin : 16 * end])
+        for kind, number, begin, end in zip(kinds, numbers, begins.tolist(), ends.tolist(), strict=False)
     }
 
 
-def _decoded(data: bytes) -> str:
-    return data.rstrip(b"\0").decode(errors="replace")
+def _decoded(kind: int, data: bytes) -> str:
+    text = data.rstrip(b"\0").decode(errors="replace")
+    return text if kind in _TEXTS else printable_text(text)

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pse.text import count_text, cpu_share_text, share_text, site_lines, size_text, time_text
+from pse.text import count_text, cpu_share_text, share_text, short_text, site_lines, size_text, time_text
 from pse.trace.summary._rows import (
     CallRow,
     CommunicatorRow,
@@ -198,7 +198,7 @@ def _routines(rows: Sequence[RoutineRow]) -> Table:
     table = _table(title, "routine", [], ["ranks", "calls", "total", "mean", "max"])
     for row in sorted(rows, key=lambda row: -row.total):
         times = (time_text(row.total), time_text(row.mean), time_text(row.max))
-        _add(table, row.routine, f"{row.ranks:,}", f"{row.calls:,}", *times)
+        _add(table, short_text(row.routine), f"{row.ranks:,}", f"{row.calls:,}", *times)
     return table
 
 

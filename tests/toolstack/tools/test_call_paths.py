@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pse.trace
-from pse.analysis import analyze, wait_chain
+from pse.analysis import analyze, wait_chain, wait_chain_text
 from pse.toolstack import INCLUDE
 from pse.trace import EventType
 from pse.trace.interchange import export_otf2
@@ -115,6 +115,7 @@ def test_a_rank_that_ends_in_mid_region_leaves_what_it_was_in(stacked, configure
         (2, "MPI_Wait", "a message with tag 6 from rank 1"),
     ]
     assert chain.circle
+    assert [*wait_chain_text(chain)][-1].startswith("rank 0 ended the run by MPI_Abort, at ")
 
 
 def test_functions_can_be_left_out(stacked, configured, directory):
@@ -205,6 +206,7 @@ def test_a_filter_knows_files_and_mangled_names(stacked_program, configured, dir
         ("SCOREP_REGION_NAMES_BEGIN\nx", "filter:2: `x` is a pattern without EXCLUDE or INCLUDE before it"),
         ("\nSCOREP_FILE_NAMES_BEGIN\nEXCLUDE x", "filter:2: the block that begins here has no end"),
         ("SCOREP_FILE_NAMES_BEGIN INCLUDE MANGLED x", "filter:1: `MANGLED` is for names of regions"),
+        ("SCOREP_REGION_NAMES_BEGIN\nEXCLUDE 'x'", "filter:2: `'x'` has quotes around it"),
         ("SCOREP_FILE_NAMES_END", "ends a block that has no begin"),
         ("SCOREP_FILE_NAMES_BEGIN SCOREP_REGION_NAMES_BEGIN", "is inside of another block"),
         (None, "filter can't be read: No such file or directory"),
@@ -362,3 +364,20 @@ def test_functions_of_a_program_from_standard_input_are_recorded(stacked, config
     done = stacked(1, configured(), "-c", become, tmp_path / "given")
     assert (done.code, done.err) == (0, "")
     assert visits(analyze(directory))["program / <stdin> / work"] == 1
+
+
+def test_names_that_would_spoil_a_screen_are_written_out(stacked, configured, directory, request):
+    """Python and ELF let anything be in a name: what moves the cursor must not reach a terminal."""
+    code = (
+        "from mpi4py import MPI; import types; work = lambda: MPI.COMM_WORLD.Barrier()\n"
+        "name = 'first\\nsecond\\x1b[2J\\u202e' + 300 * 'x'\n"
+        "types.FunctionType(work.__code__.replace(co_name=name, co_qualname=name), globals())()\n"
+    )
+    assert stacked(1, configured(), "-c", code).code == 0
+    shown = r"first\nsecond\x1b[2J\u202e"
+    for command in (("analyze",), ("trace", "summary")):
+        printed = request.getfixturevalue("pse")(*command, directory).out
+        assert shown in printed
+        assert printed.replace("\n", "").isprintable()
+        assert 120 * "x" not in printed
+    assert f"{shown}{300 * 'x'}" in pse.trace.open(directory).routine_calls()[1]

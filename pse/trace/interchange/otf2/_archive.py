@@ -13,6 +13,7 @@ from typing import Any
 
 from pse.errors import system_help
 from pse.records import dataclass
+from pse.text import printable_text
 from pse.trace.format._errors import TraceError, refuse_pipes
 from pse.trace.interchange.otf2._definition_writer import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
 from pse.trace.interchange.otf2._records import (
@@ -133,7 +134,7 @@ class Archive:
     def name(self, record: str, number: int) -> str:
         """Name of a definition whose first field is its name."""
         found = self.tables[record].get(number)
-        return self.string(found[0]) if found else f"{record.lower()} {number}"
+        return printable_text(self.string(found[0])) if found else f"{record.lower()} {number}"
 
     @functools.cached_property
     def clock(self) -> tuple[int, int, int, int]:

@@ -85,6 +85,13 @@ static const char *begin_or_end(struct reading *reading, const char *word)
     return NULL;
 }
 
+/* A name like operator""_s has quotes inside; no name has them around it. */
+static bool is_quoted(const char *word)
+{
+    const size_t length = strlen(word);
+    return length > 1 && (*word == '"' || *word == '\'') && word[length - 1] == *word;
+}
+
 /* What is wrong with a word; NULL: nothing. */
 static const char *take_word(struct reading *reading, const char *word)
 {
@@ -98,6 +105,8 @@ static const char *take_word(struct reading *reading, const char *word)
     }
     if (reading->verb == NO_VERB)
         return "is a pattern without EXCLUDE or INCLUDE before it";
+    if (is_quoted(word))
+        return "has quotes around it, which would be looked for in names: write it without them";
     if (strcmp(word, "MANGLED") != 0)
         return add_rule(reading, word);
     reading->is_mangled = true;
