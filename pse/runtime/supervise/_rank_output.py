@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
 _CHUNK = 1 << 16
@@ -102,7 +102,14 @@ class RankOutput:
             self.unreachable = host, why
             self.drop_banners()
         if self._dropping:
-            lines = data.splitlines(keepends=True)
-            data = b"".join(line for line in lines if not _BANNER.match(line.rstrip()))
+            data = b"".join(_without_banners(data.splitlines(keepends=True)))
         if data:
             self._deliver(data)
+
+
+def _without_banners(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """Leave out banners, and the empty line that hydra writes before one."""
+    is_banner = [_BANNER.match(line.rstrip()) is not None for line in lines]
+    for number, line in enumerate(lines):
+        if not is_banner[number] and not (line == b"\n" and any(is_banner[number + 1 : number + 2])):
+            yield line
