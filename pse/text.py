@@ -377,6 +377,50 @@ def program_line(place: str, *, columns: bool = False) -> str:
     return " → ".join(":".join(step if columns else step[:-1]) for step in steps)
 
 
+def site_label(name: str, rounds: Sequence[str]) -> str:
+    """Give the label of a call site: what is called, and in which iterations of loops that are unrolled.
+
+    Parameters
+    ----------
+    name : str
+        What is called, as written.
+    rounds : sequence of str
+        The counters of such loops and their values, the outermost first.
+
+    Returns
+    -------
+    str
+        The label.
+
+    Examples
+    --------
+    >>> site_label("fft.rows", []), site_label("smooth", ["l = 2", "s = 0"])
+    ('fft.rows', 'smooth [l = 2, s = 0]')
+    """
+    return f"{name} [{', '.join(rounds)}]" if rounds else name
+
+
+def called_name(label: str) -> str:
+    """Give what is called, as written, from the label of a call site.
+
+    Parameters
+    ----------
+    label : str
+        As `site_label` makes it.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Examples
+    --------
+    >>> called_name("fft.rows"), called_name("smooth [l = 2, s = 0]")
+    ('fft.rows', 'smooth')
+    """
+    return label.partition(" [")[0]
+
+
 def site_lines(sites: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Give the lines by which call sites are told apart, with columns where the lines don't do so.
 

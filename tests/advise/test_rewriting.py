@@ -141,6 +141,24 @@ def test_apply_writes_the_program(pipeline: Path, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["program.coven", "stages.py", "trace"]
 
 
+def test_calls_of_unrolled_loops_are_known_by_what_the_program_writes(recorded: Record) -> None:
+    text = """coven 1
+import "stages.py" { fill, look }
+program levels {
+  var f64[4] u[l in 0 .. 2]
+  for l in 0 .. 2 {
+    fill() -> u[l]
+    look(u[l]) -> size
+    print(size)
+  }
+}
+"""
+    calls = [(site, 0.1, 0.0) for site in range(6)]
+    found = advise(recorded(text, calls), whatif=parse_whatif(speeds=["look=2x"], threads=["fill=thread_B"]))
+    assert [(edit.what, edit.line) for edit in found.proposal] == [("thread of fill", 6)]
+    assert "    thread_B fill() -> u[l]\n" in found.text
+
+
 def test_a_program_that_changed_since_is_left_alone(pipeline: Path, tmp_path: Path) -> None:
     advice = advise(pipeline)
     path = tmp_path / "program.coven"

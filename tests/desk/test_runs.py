@@ -66,6 +66,32 @@ def test_a_run_shows_how_it_stands_and_is_kept_with_its_report_and_trace(desk, p
     (desk.folder / "heat.npy").unlink()
 
 
+LEVELS = """coven 1
+program levels {
+  var f64[4] u[l in 0 .. 3]
+  for l in 0 .. 3 {
+    fill(l) -> u[l]
+    norm(u[l]) -> size
+    print(size)
+  }
+}
+"""
+
+
+def test_calls_of_an_unrolled_loop_are_one_call_of_the_text(desk, page):
+    (desk.folder / "levels.coven").write_text(LEVELS)
+    asked = {"program": "levels.coven", "processors": 1, "trace": True}
+    run = desk.api("/runs", "POST", asked, 201)["run"]
+    assert page.ended(run["id"])["state"] == "done"
+    found = desk.api(f"/runs/{run['id']}/sites")
+    rows = [(row["line"], row["label"], row["calls"]) for row in found["sites"]]
+    assert rows == [(5, "fill", 3), (6, "norm", 3), (7, "print", 3)]
+    assert sorted(row["line"] for row in found["critical"]) == [5, 6, 7]
+    assert "norm [l = 2]" in desk.api(f"/runs/{run['id']}")["report"]["text"]
+    assert desk.ask(f"/api/runs/{run['id']}/picture?view=gantt&label=norm").status == 200
+    (desk.folder / "levels.coven").unlink()
+
+
 def test_two_runs_are_compared(desk, page):
     ids = []
     for nx in ("32", "64"):

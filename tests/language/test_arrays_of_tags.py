@@ -51,6 +51,16 @@ def test_each_iteration_has_tags_of_its_own(finder):
     assert types == ["f64[N] @ root", "f64[N / 2] @ root", "f64[N / 4] @ root"]
 
 
+def test_call_sites_have_the_iterations_of_all_unrolled_loops_around_in_their_labels(finder):
+    inner = "for s in 0 .. 2 { t.use(v[at + s])  for k in 0 .. 2 { t.use(v[at]) } }"
+    text = LEVELS.replace("t.use(v[at])", inner).replace("up(L, u, l)", "if l < L - 1 { up(L, u, l) }")
+    labels = [site.label for site in call_sites(checked(text, finder).body)]
+    assert labels == [
+        "t.make", "t.halve [l = 0]", "t.halve [l = 1]", "t.pair [l = 1]",
+        *(f"t.use [l = {l}, s = {s}]" for l in (1, 0) for s in (0, 1) for _ in range(2)),
+    ]  # fmt: skip
+
+
 def test_the_check_holds_for_the_values_of_parameters_that_it_was_made_for(finder):
     program = checked(LEVELS, finder, L="2")
     assert [name for name in program.tags if name.startswith("u[")] == ["u[0]", "u[1]"]

@@ -110,6 +110,30 @@ def test_a_selection_leaves_the_rows_it_names(read, words, name, left):
     assert len(Selection.parse(**words).of(read, table)) == left
 
 
+@pytest.mark.parametrize(
+    ("module", "left"),
+    [
+        ("smooth", 2),
+        ("fft.smooth", 2),
+        ("fft.smooth [l = 1, s = 0]", 1),
+        ("add,fft.smooth [l = 1, s = 0]", 2),
+    ],
+)
+def test_call_sites_of_unrolled_loops_are_selected_one_by_one_and_together(tmp_path, module, left):
+    labels = ("fft.smooth [l = 0, s = 0]", "fft.smooth [l = 1, s = 0]", "add")
+    sites = [
+        trace.SiteDefinition(i, label, label.split()[0].split(".")[-1], "small.coven:9:14", "thread_A")
+        for i, label in enumerate(labels)
+    ]
+    definitions = small_definitions(processors=0, sites=tuple(sites), edges=())
+    trace.write_definitions(tmp_path, definitions)
+    leave = trace.EventType.MODULE_LEAVE
+    write_rank(tmp_path, 0, [{"time": 90 + site, "type": leave, "site": site, "b": 50} for site in range(3)])
+    read, selection = trace.open(tmp_path), Selection.parse(module=[module])
+    selection.check(read)
+    assert len(selection.of(read, read.module_calls())) == left
+
+
 def test_tphs_are_known_by_their_counters(tmp_path):
     trace.write_definitions(tmp_path, small_definitions(processors=0))
     rows = [

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pse.advise.model._cost_model import MeasuredCosts
 from pse.advise.model._program_subject import Subject
 from pse.language.check import CallSite
+from pse.text import called_name
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def movable_groups(subject: Subject, measured: MeasuredCosts) -> list[MovableGro
     found = []
     for together in _together(movable, subject):
         numbers = tuple(site.id for site in together)
-        names = tuple(dict.fromkeys(site.label for site in together))
+        names = tuple(dict.fromkeys(called_name(site.label) for site in together))
         found.append(MovableGroup(numbers, together[0].parallel, names, *costs(measured, numbers)))
     return sorted(found, key=lambda unit: -unit.weight)
 

@@ -10,6 +10,7 @@ from pse.advise.model._transfer_sizes import number
 from pse.advise.rewrite._rewriting import Change
 from pse.language.check import For
 from pse.language.types import render_expression
+from pse.text import called_name
 
 
 @dataclass(frozen=True)
@@ -62,4 +63,4 @@ def _threads(subject: Subject, change: Change) -> Iterator[Edit]:
     for place, label in sorted(change.labels.items()):
         before = subject.placement.thread_of(sites[place]).label
         if before != label:
-            yield Edit(f"thread of {sites[place].label}", place[0], before, label)
+            yield Edit(f"thread of {called_name(sites[place].label)}", place[0], before, label)

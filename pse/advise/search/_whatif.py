@@ -16,6 +16,7 @@ from pse.advise.model._program_subject import Subject
 from pse.advise.simulate._assignment import Machine
 from pse.emulate import Model as Network
 from pse.language.types import OPTIONS
+from pse.text import called_name
 
 _FACTOR = re.compile(r"[x×*]?(\d+(?:\.\d+)?)[x×*]?")
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt])?(?:bit|bps|bit/s)", re.IGNORECASE)
@@ -255,12 +256,9 @@ def chosen_threads(subject: Subject, whatif: WhatIf) -> dict[int, str]:
 
 def _named(subject: Subject, name: str, option: str) -> list[int]:
     what, _, line = name.partition(":")
-    sites = [
-        site.id
-        for site in subject.walk.sites
-        if what in (site.label, site.module.name) and line in ("", str(site.span.line))
-    ]
+    there = [site for site in subject.walk.sites if line in ("", str(site.span.line))]
+    sites = [s.id for s in there if what in (s.label, called_name(s.label), s.module.name)]
     if not sites:
-        labels = ", ".join(dict.fromkeys(site.label for site in subject.walk.sites))
+        labels = ", ".join(dict.fromkeys(called_name(site.label) for site in subject.walk.sites))
         raise AdviceError(f"{option} {name}: the program has no such call", help=f"its calls are: {labels}")
     return sites

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pse.advise import advise
 from pse.analysis import StepKind, critical_path
 from pse.desk.server._errors import Refusal
 from pse.desk.server._runs import Runs
-from pse.text import change_text, share_text, size_text, split_place, time_text
+from pse.text import called_name, change_text, share_text, size_text, split_place, time_text
 from pse.trace import Selection, Trace, open as open_trace
 from pse.views import draw, find_view, save
 from pse.views.page import write_html
@@ -24,11 +25,11 @@ _DRAWING = threading.Lock()
 
 
 def sites(runs: Runs, id: str) -> Json:
-    """Give what each call site took, and its part of the critical path where there is a trace."""
+    """Give what each call of the text took, and its part of the critical path where there is a trace."""
     details = runs.details(id)
     report = _report(details, id)
     program = details["run"]["program"]
-    rows = [_site(row, program) for row in report["sites"]]
+    rows = _together(_site(row, program) for row in report["sites"])
     folder = runs.folder(id) / "trace"
     return {"sites": rows, "critical": _critical(folder, program) if folder.is_dir() else None}
 
@@ -52,7 +53,7 @@ def _site(row: Json, program: str) -> Json:
     return {
         "line": line,
         "column": column,
-        "label": row["label"],
+        "label": called_name(row["label"]),
         "thread": row["thread"],
         "calls": row["calls"],
         "seconds": row["seconds"],
@@ -61,19 +62,35 @@ def _site(row: Json, program: str) -> Json:
     }
 
 
+def _together(rows: Iterable[Json]) -> list[Json]:
+    """Sum up the call sites of each place of the text, which has several where loops are unrolled."""
+    found: dict[tuple[object, ...], Json] = {}
+    for row in rows:
+        place = row["line"], row["column"], row["label"], row["thread"]
+        found[place] = _sum(found[place], row) if place in found else row
+    return list(found.values())
+
+
+def _sum(one: Json, other: Json) -> Json:
+    seconds = one["seconds"] + other["seconds"]
+    used = one["seconds"] * one["cpu"] + other["seconds"] * other["cpu"]
+    sums = {name: one[name] + other[name] for name in ("calls", "seconds", "waiting")}
+    return {**one, **sums, "cpu": used / seconds if seconds else 0.0}
+
+
 def _critical(folder: Path, program: str) -> list[Json]:
-    """Give the seconds that calls of each site take on the critical path."""
+    """Give the seconds that the calls of each place take on the critical path."""
     trace = open_trace(str(folder))
     path = critical_path(trace)
     calls = path.steps[path.steps["kind"] == StepKind.CALL]
-    found = []
+    seconds: Counter[tuple[int | None, int | None]] = Counter()
     for site in np.unique(calls["site"]).tolist():
         of = calls[calls["site"] == site]
-        seconds = int((of["end"] - of["begin"]).sum()) / 1e9
-        line, column = _place(_written(trace, site), program)
-        share = 1e9 * seconds / path.length if path.length else 0.0
-        found.append({"line": line, "column": column, "seconds": seconds, "share": share})
-    return sorted(found, key=lambda row: -row["seconds"])
+        seconds[_place(_written(trace, site), program)] += int((of["end"] - of["begin"]).sum()) / 1e9
+    return [
+        {"line": line, "column": column, "seconds": time, "share": 1e9 * time / max(path.length, 1)}
+        for (line, column), time in seconds.most_common()
+    ]
 
 
 def _written(trace: Trace, site: int) -> str:

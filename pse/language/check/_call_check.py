@@ -36,7 +36,7 @@ from pse.language.types._types import (
     Type,
     render_type,
 )
-from pse.text import count_text, did_you_mean
+from pse.text import count_text, did_you_mean, site_label
 
 
 class CallCheck(CallContext):
@@ -323,7 +323,7 @@ class CallCheck(CallContext):
             partition=context.partition,
             dimensions=dimensions,
             span=context.reached(self.node.span),
-            label=self.node.callee.text,
+            label=site_label(self.node.callee.text, context.rounds),
         )
 
 

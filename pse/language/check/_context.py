@@ -130,8 +130,8 @@ class Context:
     outside PARALLEL: what suggestions are written with; `references` has one object for all calls of a
     standard module with the same types; `kept` checks statements that hold no others, by
     what is known of an earlier text; `open_inputs` are the unique names of the scalar inputs of segments that
-    nobody calls, so that they can have any value; `rounds` counts the open loops that are unrolled,
-    `iterations` what they had so far.
+    nobody calls, so that they can have any value; `rounds` are the counters of the loops around that are
+    unrolled, with their values, `iterations` how many iterations such loops had so far.
     """
 
     frame: Frame
@@ -155,7 +155,7 @@ class Context:
     references: dict[ModuleReference, ModuleReference] = field(default_factory=dict)
     kept: Kept | None = None
     open_inputs: set[str] = field(default_factory=set)
-    rounds: int = 0
+    rounds: tuple[str, ...] = ()
     iterations: int = 0
 
     def report(self, diagnostic: Diagnostic) -> None:
@@ -297,7 +297,7 @@ class Context:
     @property
     def unrolled(self) -> bool:
         """Whether the place that is walked is in a loop that is unrolled, or in a segment called there."""
-        return self.rounds > 0
+        return bool(self.rounds)
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:

@@ -185,7 +185,8 @@ class CallSite:
     span : Span
         Its place in the program.
     label : str
-        The module's name as written: `fft.rows`.
+        The module's name as written, and the values of counters where loops are unrolled: `fft.rows`,
+        `smooth [l = 2]`.
     moved : bool
         Whether the call was written outside PARALLEL and works where the pieces of its tag are.
 

@@ -295,7 +295,7 @@ class KeptStatements:
 def _place(context: Context, node: sx.Statement) -> object:
     """Give what, beside its text and its names, decides what a statement means."""
     around = context.partition, context.own, context.frame.counters()
-    return context.path, node.span.column, context.called, around
+    return context.path, node.span.column, context.called, context.rounds, around
 
 
 def _moved(kept: _Kept, by: int) -> _Kept:

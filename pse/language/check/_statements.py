@@ -333,7 +333,7 @@ def _unrolled(context: Context, node: sx.For) -> list[Statement]:
     if bounds is None:
         return _for_any(context, node)
     context.refuse_taken(node.counter, "counter")
-    with _loop(context) as loop, _rounds(context):
+    with _loop(context) as loop:
         body = _go_on(context, node.body, list(_iterations(context, node, bounds)))
     start = [Assign(loop.stop, Number(False), context.reached(node.span))] if loop.stop is not None else []
     return [*start, *body]
@@ -368,7 +368,7 @@ def _iterations(context: Context, node: sx.For, bounds: range) -> Iterator[list[
 def _iteration(context: Context, node: sx.For, value: int) -> list[Statement]:
     """Check one iteration of a loop that is unrolled."""
     context.iterations += 1
-    with context.block():
+    with context.block(), _round(context, f"{node.counter.id} = {value}"):
         name, type = node.counter, Type(Element.I64, (), context.spread)
         unique = context.frame.unique(name.id)
         counter = TagEntity(unique, name.id, name.span, type, "counter", Number(value, name.span))
@@ -389,13 +389,13 @@ def _for_any(context: Context, node: sx.For) -> list[Statement]:
 
 
 @contextlib.contextmanager
-def _rounds(context: Context) -> Iterator[None]:
-    """Walk the iterations of a loop that is unrolled."""
-    context.rounds += 1
+def _round(context: Context, value: str) -> Iterator[None]:
+    """Walk an iteration of a loop that is unrolled."""
+    around, context.rounds = context.rounds, (*context.rounds, value)
     try:
         yield
     finally:
-        context.rounds -= 1
+        context.rounds = around
 
 
 def _while(context: Context, node: sx.While) -> list[Statement]:

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from pse.records import dataclass
+from pse.text import called_name
 from pse.trace.format._dataclass_validation import check_fields, from_values
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import NONE
@@ -63,7 +64,8 @@ class SiteDefinition:
     id : int
         Number of the call site in the program: `site` of the events.
     label : str
-        As written in the program: ``fft.rows``.
+        As written in the program, with the iterations of loops that are unrolled: ``fft.rows``,
+        ``smooth [l = 2]``.
     module : str
         Name of the module.
     place : str
@@ -92,6 +94,11 @@ class SiteDefinition:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What a user may call it: its module, as the program writes it, or the label."""
+        return frozenset((self.module, called_name(self.label), self.label))
 
 
 @dataclass(frozen=True)

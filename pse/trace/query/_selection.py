@@ -20,6 +20,7 @@ from pse.trace.store._trace_files import TraceFiles
 
 LONGEST_RANGE = 1_000_000
 SHOWN = 12  # Names in a message.
+_COMMA = re.compile(r",(?![^[]*\])")  # But those in `smooth [l = 2, s = 0]`.
 TIME_FIELDS = (("enter", "leave"), ("begin", "end"), ("sent", "received"), ("time", "time"))
 
 
@@ -220,8 +221,8 @@ class Selection:
         if self.modules is None:
             return None, None
         sites = trace.definitions.sites if trace.definitions else ()
-        _check_known("module", self.modules, (name for site in sites for name in (site.module, site.label)))
-        chosen = [site.id for site in sites if {site.module, site.label} & self.modules]
+        _check_known("module", self.modules, (name for site in sites for name in site.names))
+        chosen = [site.id for site in sites if site.names & self.modules]
         edges = trace.definitions.edges if trace.definitions else ()
         return np.array(chosen, "<u4"), np.array([e.id for e in edges if e.source in chosen], "<u4")
 
@@ -254,7 +255,7 @@ EVERYTHING = Selection()
 
 
 def _set(items: Iterable[str], values: Callable[[str], Iterable[Any]]) -> frozenset[Any] | None:
-    parts = [part.strip() for item in items for part in item.split(",")]
+    parts = [part.strip() for item in items for part in _COMMA.split(item)]
     if parts and not any(parts):
         raise TraceError(
             "an empty name was selected; give a name or a number",

@@ -152,7 +152,7 @@ class _BlockCollection:
         if not sites:
             self.site_categories[:] = np.arange(first, first + len(styles))
         for site in sites:
-            if chosen is None or {site.module, site.label} & chosen:
+            if chosen is None or site.names & chosen:
                 self.site_categories[site.id] = index[site.module]
 
     def _add_waits(self) -> None:

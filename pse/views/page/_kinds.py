@@ -9,6 +9,7 @@ import numpy as np
 
 from pse._abi.waiting import WAIT_TEXTS
 from pse.analysis import METRICS
+from pse.text import called_name
 from pse.trace import NONE, Trace, WaitReason
 from pse.trace.format import Array
 from pse.trace.query import Names
@@ -119,7 +120,7 @@ class Kinds:
         number, label, place = self._names.site(site)
         module = self._names.module(site) or label
         style = self.modules.get(module, Style(OTHER))
-        group = self._group("call", module, label, style)
+        group = self._group("call", module, called_name(label), style)
         reads = [edge.tag for edge in self._edges if number in edge.targets]
         defines = [edge.tag for edge in self._edges if edge.source == number]
         return self._kind(

@@ -268,22 +268,24 @@ export interface LoopProgress {
   line: number;
 }
 
+export interface LiveSite {
+  thread: string;
+  name: string;
+  line: number;
+  column: number | null;
+  calls: number;
+  seconds: number;
+  share: number;
+  state: string;
+}
+
 export interface Overview {
   program: string;
   processors: number;
   ranks: number;
   seconds: number;
   loops: LoopProgress[];
-  sites: {
-    thread: string;
-    name: string;
-    line: number;
-    column: number | null;
-    calls: number;
-    seconds: number;
-    share: number;
-    state: string;
-  }[];
+  sites: LiveSite[];
   threads: { thread: string; ranks: number; busy: number; cpu: number; state: string }[];
   queues: { tag: string; thread: string; now: number; longest: number; limit: number }[];
   memory: { node: string; in_use: number; peak: number; capacity: number }[];

@@ -31,6 +31,9 @@ export function moment(ns: number, resolution: number, like = ns): string {
   return `${decimal(ns / factor, digits)} ${unit}`;
 }
 
+// What is called, as the program writes it: `smooth` of the call site `smooth [l = 2]` of a loop that is unrolled.
+export const calledName = (label: string): string => label.split(" [", 1)[0];
+
 export function bytes(count: number): string {
   let power = 0;
   while (count >= 1024 && power < 5) [count, power] = [count / 1024, power + 1];

@@ -1,7 +1,7 @@
 // What a run says about calls and tags: colours and numbers on the graph.
 
-import { duration, percent } from "../../../../views/web/shared/numbers";
-import type { LoopProgress, ProgramGraph, ProgramNode, SiteTimes } from "../protocol";
+import { calledName, duration, percent } from "../../../../views/web/shared/numbers";
+import type { LiveSite, LoopProgress, ProgramGraph, ProgramNode, SiteTimes } from "../protocol";
 import type { Colouring, Desk, TextPlace } from "../store";
 import { shareColour, threadColour } from "./colours";
 
@@ -45,9 +45,17 @@ export function badgeOf(desk: Desk, node: ProgramNode): string {
   const place = ranAt(desk, node.id);
   const site = atSame(desk.sites?.sites ?? [], place);
   if (site) return `|${site.calls} × ${duration(1e9 * (site.seconds / Math.max(site.calls, 1)))}`;
-  const live = overviewOf(desk)?.sites.find((one) => one.line === place?.line && one.name.split(":")[0] === plain(node));
-  if (!live) return "|";
-  return `${live.state.startsWith("running") ? "active" : ""}|${live.calls} × · ${percent(live.share)}`;
+  const isHere = (one: LiveSite) => one.line === place?.line && calledName(one.name.split(":")[0]) === plain(node);
+  return liveBadge(overviewOf(desk)?.sites.filter(isHere) ?? []);
+}
+
+/** What the call sites of one statement do: several where a loop is unrolled. */
+function liveBadge(sites: LiveSite[]): string {
+  if (!sites.length) return "|";
+  const sum = (value: (one: LiveSite) => number) => sites.reduce((all, one) => all + value(one), 0);
+  const used = sum((one) => one.share * one.seconds) / (sum((one) => one.seconds) || 1);
+  const active = sites.some((one) => one.state.startsWith("running"));
+  return `${active ? "active" : ""}|${sum((one) => one.calls)} × · ${percent(used)}`;
 }
 
 /** Where a statement stood in the text of the run that is shown. */

@@ -1,6 +1,7 @@
 // The time line of a run: the page that `pse view` makes; its selected call and the graph's are the same.
 
 import { useEffect, useRef } from "react";
+import { calledName } from "../../../../views/web/shared/numbers";
 import { select } from "../program";
 import type { Run } from "../protocol";
 import { desk, useDesk } from "../store";
@@ -48,14 +49,15 @@ const calls = () => (desk().graph?.nodes ?? []).filter((node) => node.call);
 function selectCall({ selected }: Seen) {
   if (selected?.category !== "call") return;
   const [line, column] = selected.place.split(":").slice(-2).map(Number);
-  const node = calls().find((one) => one.label === selected.label && one.line === line && one.column === column);
+  const name = calledName(selected.label);
+  const node = calls().find((one) => one.label === name && one.line === line && one.column === column);
   if (node && !desk().selection.has(node.id)) select([node.id]);
 }
 
 /** In the page, the blocks of the call that is selected in the graph, unless one of them is selected. */
 function showCall(element: Timeline) {
   const node = calls().find((one) => desk().selection.has(one.id));
-  if (!node || !element.seen || element.seen.selected?.label === node.label) return;
+  if (!node || !element.seen || calledName(element.seen.selected?.label ?? "") === node.label) return;
   const address = new URLSearchParams(element.seen.address);
   address.delete("block");
   address.set("find", `call == "${node.label}"`);

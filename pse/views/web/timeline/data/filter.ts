@@ -1,7 +1,8 @@
 // Filters: `module == "step" and duration > 10 ms and rank in 4..7`.
 
+import { calledName } from "../../shared/numbers";
 import { blocksIn, laneOf } from "./levels";
-import type { Model, Row } from "./model";
+import type { Kind, Model, Row } from "./model";
 
 type Value = number | string;
 type Test = (entry: number) => boolean;
@@ -11,9 +12,12 @@ type Field = (model: Model, entry: number, row: Row) => Value;
 
 const kind = (model: Model, entry: number) => model.kinds[model.base.kind[model.base.first[entry]]];
 
+const calledIn = ({ category, label }: Kind) => (category === "call" ? calledName(label) : label);
+
 const FIELDS: Record<string, Field> = {
   module: (model, entry) => kind(model, entry).module,
-  call: (model, entry) => kind(model, entry).label,
+  call: (model, entry) => calledIn(kind(model, entry)),
+  label: (model, entry) => kind(model, entry).label,
   category: (model, entry) => kind(model, entry).category,
   place: (model, entry) => kind(model, entry).place,
   tag: (model, entry) => kind(model, entry).tags,

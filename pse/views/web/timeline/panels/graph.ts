@@ -36,7 +36,7 @@ export const graphPanel: Panel = {
     graph.nodes.forEach((node, number) => {
       const made = nodeOf(node, spots[number], times[number], whole);
       if (view.selected !== null && kindOf(model, view.selected).node === number) made.classList.add("selected");
-      const find = () => searchFor(`call == "${node.label}"`);
+      const find = () => searchFor(`label == "${node.label}"`);
       made.addEventListener("click", find);
       made.addEventListener("keydown", (event) => ["Enter", " "].includes((event as KeyboardEvent).key) && (event.preventDefault(), find()));
       picture.append(made);
