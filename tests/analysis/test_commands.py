@@ -141,6 +141,7 @@ def test_ranks_of_a_job_analyze_together(pse, mpiexec, tmp_path, random_run):
     ("number", "code", "words"),
     [
         (signal.SIGINT, 130, "stopped by SIGINT\n"),
+        (signal.SIGTERM, 143, "stopped by SIGTERM\n"),
         (signal.SIGKILL, 3, "error: a process of `pse analyze` was killed, or not even started"),
     ],
 )
@@ -148,11 +149,17 @@ def test_an_analysis_by_several_processes_ends_in_words_of_its_own(random_run, n
     """A Ctrl-C reaches the command, which was started; the kernel kills what needs too much memory."""
     job = Job([beside_python("pse"), "analyze", str(random_run), "-n", "2"])
     ranks = job.wait_for_ranks(2)
-    job.hit(job.process.pid if number == signal.SIGINT else ranks[1], number)
+    job.hit(ranks[1] if number == signal.SIGKILL else job.process.pid, number)
     assert job.wait() == code
     assert job.err.startswith(words)
-    assert (job.out, job.err.count("\n")) == ("", 1 if number == signal.SIGINT else 2)
+    assert (job.out, job.err.count("\n")) == ("", 2 if number == signal.SIGKILL else 1)
     job.wait_until_gone()
+
+
+def test_more_processes_than_a_machine_takes_are_refused(pse, random_run):
+    done = pse("analyze", random_run, "-n", 100_000)
+    assert done.code == 2
+    assert done.err.startswith("error: -n 100000: this machine takes at most ")
 
 
 @pytest.mark.mpi

@@ -36,10 +36,11 @@ from pse.emulate import (
 )
 from pse.emulate.job._cycle_measurement import Emulation, measure_communication
 from pse.emulate.launches import _driver
-from pse.emulate.launches._driver import _ending, _raised_signals
+from pse.emulate.launches._driver import _ending
 from pse.emulate.patterns._registry import PATTERNS
 from pse.errors import RunError, UsageError
 from pse.runtime.launch import Hosts, find_mpiexec
+from pse.runtime.supervise import raised_signals
 
 pytestmark = pytest.mark.mpi
 
@@ -351,7 +352,7 @@ def test_a_terminated_driver_ends_its_launch():
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Who ignores it passes that on.
     launch = subprocess.Popen(["sleep", "100"], start_new_session=True)
     signal.signal(signal.SIGINT, before)
-    with pytest.raises(Stopped) as left, _raised_signals(), _ending(launch):
+    with pytest.raises(Stopped) as left, raised_signals(Stopped), _ending(launch):
         os.kill(os.getpid(), signal.SIGTERM)
     assert left.value.number == signal.SIGTERM
     assert launch.wait() == -signal.SIGINT

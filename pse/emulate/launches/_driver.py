@@ -9,13 +9,11 @@ import contextlib
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +30,10 @@ from pse.emulate.results._sameness import require_same
 from pse.errors import PseError, RunError, UsageError
 from pse.files import brief_directory
 from pse.runtime.launch import Hosts, find_mpiexec, host_arguments, rank_environment
+from pse.runtime.supervise import StoppedBySignal, raised_signals
 from pse.text import count_text, duration_text, share_text, time_text
 
 Say = Callable[[str], None]
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _PATIENCE = 30.0
 """Seconds that naming the nodes may take."""
 
@@ -63,7 +61,7 @@ class LaunchError(RunError):
         self.results = results
 
 
-class Stopped(KeyboardInterrupt):
+class Stopped(StoppedBySignal):
     """A signal ended a measurement.
 
     Parameters
@@ -80,8 +78,8 @@ class Stopped(KeyboardInterrupt):
     """
 
     def __init__(self, number: int = signal.SIGINT, results: Results | None = None) -> None:
-        super().__init__(f"stopped by {signal.Signals(number).name}")
-        self.number, self.results = number, results
+        super().__init__(number)
+        self.results = results
 
 
 def measure(
@@ -133,7 +131,7 @@ def measure(
         say(f"by α and β as given a launch takes {time_text(1e9 * seconds)}")
     begin = time.monotonic()
     shared = None if where.all_local(os.environ) else os.getcwd()  # All nodes must see it.
-    with _raised_signals(), brief_directory("pse-ace-", shared) as directory:
+    with raised_signals(Stopped), brief_directory("pse-ace-", shared) as directory:
         for launch in range(configuration.most_launches):
             try:
                 if _is_enough(configuration, found, time.monotonic() - begin, say):
@@ -261,24 +259,6 @@ def _launch(configuration: Configuration, launch: int, directory: str, hosts: Ho
             help="run `pse doctor`: it tries MPI on this machine",
         )
     return Results.load(target)
-
-
-@contextlib.contextmanager
-def _raised_signals() -> Iterator[None]:
-    """Let signals that would end this process at once raise Stopped instead, as Ctrl-C raises."""
-    handled = threading.current_thread() is threading.main_thread()
-    ending = [one for one in _SIGNALS if handled and signal.getsignal(one) is signal.SIG_DFL]
-    for number in ending:
-        signal.signal(number, _stop)
-    try:
-        yield
-    finally:
-        for number in ending:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    raise Stopped(number)
 
 
 @contextlib.contextmanager

@@ -12,9 +12,17 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from pse._abi.waiting import ExitCode
-from pse.errors import RunError
-from pse.runtime.launch._mpiexec import RANK, Mpiexec, command_on_ranks, find_mpiexec, rank_environment
+from pse.errors import RunError, UsageError
+from pse.runtime.launch._mpiexec import (
+    RANK,
+    Mpiexec,
+    command_on_ranks,
+    find_mpiexec,
+    most_local_ranks,
+    rank_environment,
+)
 from pse.runtime.supervise import _processes as processes
+from pse.runtime.supervise._raised_signals import raised_signals
 from pse.runtime.supervise._rank_output import RankOutput
 
 _MARK = "PSE_COMMAND"
@@ -39,13 +47,17 @@ def run_command_on_ranks(ranks: int, arguments: Sequence[str]) -> int:
     ------
     RunError
         If there is no mpiexec, or a rank was killed.
+    UsageError
+        If the ranks are more than this machine takes.
 
     See Also
     --------
     command_on_ranks
     """
     mpiexec = find_mpiexec()
-    with _started(command_on_ranks(ranks, [*RANK, *arguments]), mpiexec) as process:
+    if ranks > (most := most_local_ranks()):
+        raise UsageError(f"-n {ranks}: this machine takes at most {most} processes", help="use fewer")
+    with raised_signals(), _started(command_on_ranks(ranks, [*RANK, *arguments]), mpiexec) as process:
         _pass_on_output(process, mpiexec)
         code = process.wait()
     if code and code not in tuple(ExitCode):

@@ -36,6 +36,7 @@ from pse.runtime.launch._mpiexec import (
     Mpiexec,
     check_hosts,
     find_mpiexec,
+    most_local_ranks,
     mpiexec_command,
     rank_environment,
     spread_ranks,
@@ -79,7 +80,6 @@ _LOOK_AT_RECORDS = 0.5
 """Seconds between two looks at the records, where ranks are out of sight."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_RANKS_PER_CORE = 64
 _MARK = "PSE_JOB"
 
 
@@ -177,12 +177,10 @@ def _fork_server(
 
 
 def _check_ranks(prepared: Prepared) -> None:
-    cores = len(os.sched_getaffinity(0))
-    most = max(256, _RANKS_PER_CORE * cores)
-    if prepared.ranks > most:
+    if prepared.ranks > (most := most_local_ranks()):
         raise UsageError(
-            f"-p {prepared.processors} needs {prepared.ranks} ranks; with {cores} cores this machine "
-            f"takes at most {most}",
+            f"-p {prepared.processors} needs {prepared.ranks} ranks; with {len(os.sched_getaffinity(0))} "
+            f"cores this machine takes at most {most}",
             help="use fewer processors, or name more machines with --hosts",
         )
 

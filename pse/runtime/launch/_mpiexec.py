@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pse.program import Placement
 
 _IFF_UP = 1
+_RANKS_PER_CORE = 64
 RANK = (sys.executable, "-P", "-m", "pse")  # -P: files here hide no module, whatever their names are.
 _COUNT = re.compile(r"(?::|slots=)\s*(\d+)\s*$")
 _ALLOCATIONS = (
@@ -196,6 +197,11 @@ def command_on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
     if not words[0].startswith("-"):
         require_executable(words[0])
     return (find_mpiexec().path, "-n", str(ranks), *words)
+
+
+def most_local_ranks() -> int:
+    """Say how many ranks this machine takes, by its cores."""
+    return max(256, _RANKS_PER_CORE * len(os.sched_getaffinity(0)))
 
 
 def _check_names(names: str | None, given: str, example: str) -> None:

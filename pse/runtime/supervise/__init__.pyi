@@ -13,6 +13,7 @@ from ._processes import (
     outlive_first_rank as outlive_first_rank,
     own_rank as own_rank,
 )
+from ._raised_signals import StoppedBySignal as StoppedBySignal, raised_signals as raised_signals
 from ._rank_setup import prepare_rank_process as prepare_rank_process
 from ._stdio import (
     is_stream_full as is_stream_full,
