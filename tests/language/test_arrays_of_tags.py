@@ -57,7 +57,7 @@ def test_call_sites_have_the_iterations_of_all_unrolled_loops_around_in_their_la
     labels = [site.label for site in call_sites(checked(text, finder).body)]
     assert labels == [
         "t.make", "t.halve [l = 0]", "t.halve [l = 1]", "t.pair [l = 1]",
-        *(f"t.use [l = {l}, s = {s}]" for l in (1, 0) for s in (0, 1) for _ in range(2)),
+        *(f"t.use [l = {level}, s = {s}]" for level in (1, 0) for s in (0, 1) for _ in range(2)),
     ]  # fmt: skip
 
 
