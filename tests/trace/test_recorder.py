@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from pse import trace
 from pse.trace import EVENT_DTYPE, EventType, TextKind
+from pse.text import printable_text
 
 WINDOW = 131072  # records
 
@@ -105,12 +106,12 @@ def test_the_header_tells_when_and_where(tmp_path):
     )
 )
 @settings(max_examples=50, deadline=None)
-def test_names_are_read_as_they_were_recorded(names, tmp_path_factory):
+def test_names_are_read_as_they_were_recorded_but_in_one_line(names, tmp_path_factory):
     directory = tmp_path_factory.mktemp("trace")
     with trace.Recorder(directory, 0) as recorder:
         for number, name in names.items():
             recorder.text(TextKind.REGION, number, name)
-    expected = {(TextKind.REGION, number): name for number, name in names.items()}
+    expected = {(TextKind.REGION, number): printable_text(name) for number, name in names.items()}
     assert trace.open(directory).texts(0) == expected
 
 
