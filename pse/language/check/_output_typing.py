@@ -284,6 +284,9 @@ def _where(check: CallCheck, parameter: Parameter, goal: Target) -> Distribution
 
 def _refuse_undistributed(check: CallCheck, parameter: Parameter, goal: Target) -> None:
     """Report an output of which nothing says how it is distributed, or that can't be."""
+    if goal.reported:
+        check.failed = True
+        return
     local = [check.matcher.extent(pattern) for pattern in parameter.type.shape or ()]
     axis = next((axis for axis, extent in enumerate(local) if extents.has_piece(extent)), None)
     if axis is not None:

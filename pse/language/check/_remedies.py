@@ -104,10 +104,11 @@ def another_name(context: Context, node: sx.OutputNode, where: str | None = None
 
 
 def unused_name(context: Context, name: str) -> str:
-    """Give a name that is not in use: the given one, or one with a number behind."""
-    number, found = 2, name
+    """Give a name that is not in use: the given one, or one with a number behind; for `u[1]` that is `u2`."""
+    number, base = 2, name.partition("[")[0]
+    found = base
     while context.frame.find(found) is not None:
-        number, found = number + 1, f"{name}{number}"
+        number, found = number + 1, f"{base}{number}"
     return found
 
 

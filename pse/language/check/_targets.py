@@ -57,6 +57,11 @@ class Target:
         return self.entity.type if self.entity is not None else None
 
     @property
+    def reported(self) -> bool:
+        """Whether something is wrong with the tag that was reported before."""
+        return self.entity is not None and self.entity.type is None
+
+    @property
     def distribution(self) -> Distribution | None:
         """Where the result is to live, as far as the program says so."""
         known = self.known if not self.unplaced else None

@@ -11,7 +11,7 @@ from pse.language.check._call_check import CallCheck
 from pse.language.check._context import REPLICATED, ROOT, Context, no_such_axis
 from pse.language.check._distribution_check import has_dynamic_extent, in_one_place, match_distribution
 from pse.language.check._ir import Argument
-from pse.language.check._remedies import distributed_so, output_text, shown
+from pse.language.check._remedies import distributed_so, output_text, shown, unused_name
 from pse.language.check._scope import TagEntity
 from pse.language.check._targets import Target, even_shape, operation_fits, refuse_distributed_scalar
 from pse.language.types import _symbolic_extents as extents
@@ -57,7 +57,7 @@ def declared(check: CallCheck, goal: Target | None, example: str) -> Distributio
         unplaced(check, goal, example)
     elif not goal.distribution.distributed:
         message = f"distribution mismatch: `{check.node.callee.text}` gives a distributed tag"
-        other = "" if goal.annotation else f"{goal.node.name.id}2"
+        other = "" if goal.annotation else unused_name(check.context, goal.node.name.id)
         help = distributed_so(check.context, goal.node, name=other)
         check.fail("E0312", message, goal.node.span, help=help, directive=False)
     else:
@@ -67,6 +67,9 @@ def declared(check: CallCheck, goal: Target | None, example: str) -> Distributio
 
 def unplaced(check: CallCheck, goal: Target, example: str = "@ block(0)") -> None:
     """Report an output of which nothing says where it lies."""
+    if goal.reported:
+        check.failed = True
+        return
     message = f"nothing says how `{goal.node.name.id}` is distributed"
     help = distributed_so(check.context, goal.node, example)
     check.fail("E0318", message, goal.node.span, help=help, directive=False)
