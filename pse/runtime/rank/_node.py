@@ -11,11 +11,14 @@ import signal
 import socket
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
 from mpi4py import MPI
 
+from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RankState
 from pse.errors import RunError
 from pse.runtime import _faults
@@ -26,7 +29,7 @@ from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import Meeting, MonitoredJob, MonitorHandle
 from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
-from pse.text import text_bytes
+from pse.text import count_text, text_bytes
 
 _TOKEN_BYTES = 16
 _NAMING_SECONDS = 0.3
@@ -137,19 +140,30 @@ class Node:
         self._tell(exit_code_of(error), format_error(error))
         self._leave(exit_code_of(error))
 
-    def stop(self, number: int, way_on: str) -> NoReturn:
-        """End because of a signal; `way_on` says how to go on later.
+    def stop(self, number: int, sites: Sequence[str], way_on: str) -> NoReturn:
+        """End because of a signal; `sites` are texts of call sites, `way_on` says how to go on later.
 
         A launcher of ours knows whether the whole job is stopped; otherwise it is, as by a batch system.
         """
+        own = _faults.stopped_call()
+        running = f"  running: {own}\n" if own else self._meanwhile(sites)
         if self.launcher:
             # MPI's launcher stops ranks after one that called MPI_Abort: whoever sees that one end names it.
-            time.sleep(_NAMING_SECONDS)
+            # Where all are stopped, one that ran something has more to say than one that waited.
+            time.sleep(_NAMING_SECONDS if own else 2 * _NAMING_SECONDS)
         what = f"{self.name} was stopped by {signal.Signals(number).name}\n"
-        call = _faults.stopped_call()
-        running = f"  running: {call}\n" if call else ""
         self._tell(RunError.exit_code, f"error: {what}{running}" if self.launcher else f"{what}{way_on}")
         self._leave(128 + number, everywhere=self._meets)
+
+    def _meanwhile(self, sites: Sequence[str]) -> str:
+        """Say what other ranks of the node run."""
+        here = [rank for rank, node in enumerate(self.nodes) if node == self.nodes[self.rank]]
+        numbers = Counter(self.board.slot(rank).site for rank in here)
+        return "".join(
+            f"  meanwhile, on {count_text(count, 'rank')}: {sites[site]}\n"
+            for site, count in sorted(numbers.items())
+            if site != NO_SITE
+        )
 
     def _tell(self, code: int, text: str) -> None:
         if not self.board.claim_report():

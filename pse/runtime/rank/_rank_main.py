@@ -105,7 +105,7 @@ def run_rank(
         _run_prepared(node, prepared)
     except Stopped as stopped:
         end_if_forked(stopped)
-        node.stop(stopped.number, way_on(request))
+        node.stop(stopped.number, prepared.site_texts, way_on(request))
     except BaseException as error:
         end_if_forked(error)
         node.fail(error)

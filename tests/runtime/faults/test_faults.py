@@ -777,6 +777,16 @@ def test_a_single_rank_stopped_from_outside_is_named_with_what_it_runs(rank, par
     assert re.search(named, job.err), job.err
 
 
+@pytest.mark.skipif(has_open_mpi(), reason="mpiexec of Open MPI ends ranks before they have said anything")
+def test_all_ranks_stopped_from_outside_are_told_with_what_some_of_them_ran():
+    job = Job(launched(*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"))
+    job.wait_for_words("well on the way", "out")
+    job.hit(job.mpiexec(job.wait_for_ranks(5)[0]), signal.SIGTERM)
+    assert job.wait() == 3
+    ran = r"was stopped by SIGTERM\n  (running|meanwhile, on \d ranks?): module c\.nap, faulty\.coven:18:7"
+    assert re.search(ran, job.err), job.err
+
+
 def test_a_failure_on_another_node_ends_the_job():
     job = Job(launched("--hosts", "localhost,127.0.0.1", "-D", "how=5"))
     assert job.wait() == 3
