@@ -53,6 +53,11 @@ def status(pid: int) -> Status | None:
     return Status(int(fields[1]), (int(fields[11]) + int(fields[12])) * _TICK, int(fields[19]))
 
 
+def is_stopped(pid: int) -> bool:
+    """Say whether a process was stopped by a signal, SIGSTOP for example, and may be continued."""
+    return _read(f"{pid}/stat").rpartition(b")")[2].split()[:1] == [b"T"]
+
+
 def parent(pid: int) -> int | None:
     """Give the parent of a living process."""
     found = status(pid)

@@ -293,7 +293,7 @@ class _JobRun:
             running = self._handle([key.data for key, _ in events])
             self._look(looking)
             if over and running and not self._ending:
-                self._say(self.monitor.holders.look())
+                self._say(self.monitor.look_behind())
             if time.monotonic() >= update:
                 self.progress.update()
                 update = time.monotonic() + self.progress.interval

@@ -75,8 +75,8 @@ class OutputHolders:
         )
 
     def _find(self) -> list[int]:
-        """Find the other processes that may write to one of the pipes."""
-        others = (pid for pid in _proc.processes() if pid != os.getpid())
+        """Find the other processes that may write to one of the pipes, but what stands for a rank."""
+        others = (p for p in _proc.processes() if p != os.getpid() and _proc.name(p) != _proc.STAND_IN)
         return [pid for pid in others if any(link in self._pipes for link in _written(pid))]
 
 

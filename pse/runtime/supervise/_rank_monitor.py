@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import socket
 import time
 from collections.abc import Sequence
@@ -108,6 +109,17 @@ class RankMonitor(Monitor):
     def _forks(self) -> bool:
         """Whether a process forks the ranks; if it ends before, each of them starts by itself."""
         return self._forker in self.managers and not is_dead(self.managers[self._forker].pidfd)
+
+    def look_behind(self) -> str:
+        """Give what is to be said, once all ranks have ended, of processes for which mpiexec waits."""
+        return self._continue_forker() or self.holders.look()
+
+    def _continue_forker(self) -> str:
+        """Let the process that forks ranks go on if somebody has stopped it: it says how they have ended."""
+        if self._forker is None or not _proc.is_stopped(self._forker):
+            return ""
+        signal.pidfd_send_signal(self.managers[self._forker].pidfd, signal.SIGCONT)
+        return f"warning: the process that forks ranks (pid {self._forker}) was stopped; pse continued it\n"
 
     def discover(self) -> Diagnosis | None:
         """Look for ranks that have not been found; names one that must have died before it could be."""

@@ -435,6 +435,17 @@ def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
 
 
+@pytest.mark.skipif(not has_mpich(), reason="ranks are forked under MPICH's mpiexec alone")
+def test_a_fork_server_that_somebody_stopped_is_continued_when_all_ranks_have_ended():
+    job = Job(launched("-D", "rounds=4", "-D", "milliseconds=300"))
+    server = job.parent(job.wait_for_ranks(5)[0])
+    job.wait_until_monitored(server)
+    job.hit(server, signal.SIGSTOP)
+    assert job.wait() == 0, job.err
+    assert f"warning: the process that forks ranks (pid {server}) was stopped; pse continued it" in job.err
+    assert "a module started" not in job.err
+
+
 @needs_process_manager
 @pytest.mark.alone
 @pytest.mark.parametrize("attempt", [1, 2, *nightly(*range(3, 20))])
