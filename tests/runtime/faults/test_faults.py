@@ -435,17 +435,6 @@ def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
 
 
-@pytest.mark.skipif(not has_mpich(), reason="ranks are forked under MPICH's mpiexec alone")
-def test_a_fork_server_that_somebody_stopped_is_continued_when_all_ranks_have_ended():
-    job = Job(launched("-D", "rounds=4", "-D", "milliseconds=300"))
-    server = job.parent(job.wait_for_ranks(5)[0])
-    job.wait_until_monitored(server)
-    job.hit(server, signal.SIGSTOP)
-    assert job.wait() == 0, job.err
-    assert f"warning: the process that forks ranks (pid {server}) was stopped; pse continued it" in job.err
-    assert "a module started" not in job.err
-
-
 @needs_process_manager
 @pytest.mark.alone
 @pytest.mark.parametrize("attempt", [1, 2, *nightly(*range(3, 20))])
@@ -764,38 +753,6 @@ def test_modules_that_never_return_do_not_hold_up_ctrl_c(start, parameter):
     job.hit(job.process.pid, signal.SIGINT)
     assert job.wait() == 130
     assert job.seconds < 2.0
-
-
-@pytest.mark.parametrize(
-    ("rank", "parameters", "running"),
-    [
-        (0, ["-D", "python=16"], r"\n  running: module misbehave, faulty\.coven:15:5"),
-        (
-            1,
-            [*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"],
-            r"\n  running: module c\.nap, faulty\.coven:18:7",
-        ),
-        (2, [*LONG, "-D", "python=8"], ""),
-    ],
-)
-def test_a_single_rank_stopped_from_outside_is_named_with_what_it_runs(rank, parameters, running, tmp_path):
-    job = Job(launched(*parameters), {"GO_ON": str(tmp_path / "never")})
-    job.wait_for_words("well on the way", "out")
-    ranks = job.wait_for_ranks(5)
-    job.hit(ranks[rank], signal.SIGTERM)
-    assert job.wait() == 3
-    named = rf"error: rank {rank} \(.*pid {ranks[rank]}\) was stopped by SIGTERM{running}"
-    assert re.search(named, job.err), job.err
-
-
-@pytest.mark.skipif(has_open_mpi(), reason="mpiexec of Open MPI ends ranks before they have said anything")
-def test_all_ranks_stopped_from_outside_are_told_with_what_some_of_them_ran():
-    job = Job(launched(*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"))
-    job.wait_for_words("well on the way", "out")
-    job.hit(job.mpiexec(job.wait_for_ranks(5)[0]), signal.SIGTERM)
-    assert job.wait() == 3
-    ran = r"was stopped by SIGTERM\n  (running|meanwhile, on \d ranks?): module c\.nap, faulty\.coven:18:7"
-    assert re.search(ran, job.err), job.err
 
 
 def test_a_failure_on_another_node_ends_the_job():

@@ -1,0 +1,52 @@
+"""Processes of a run that are stopped from outside: what they ran is told, and the run ends."""
+
+import re
+import signal
+
+import pytest
+from pse_testing.jobs import LONG, Job, has_mpich, has_open_mpi, launched
+
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
+
+
+@pytest.mark.parametrize(
+    ("rank", "parameters", "running"),
+    [
+        (0, ["-D", "python=16"], r"\n  running: module misbehave, faulty\.coven:15:5"),
+        (
+            1,
+            [*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"],
+            r"\n  running: module c\.nap, faulty\.coven:18:7",
+        ),
+        (2, [*LONG, "-D", "python=8"], ""),
+    ],
+)
+def test_a_single_rank_stopped_from_outside_is_named_with_what_it_runs(rank, parameters, running, tmp_path):
+    job = Job(launched(*parameters), {"GO_ON": str(tmp_path / "never")})
+    job.wait_for_words("well on the way", "out")
+    ranks = job.wait_for_ranks(5)
+    job.hit(ranks[rank], signal.SIGTERM)
+    assert job.wait() == 3
+    named = rf"error: rank {rank} \(.*pid {ranks[rank]}\) was stopped by SIGTERM{running}"
+    assert re.search(named, job.err), job.err
+
+
+@pytest.mark.skipif(has_open_mpi(), reason="mpiexec of Open MPI ends ranks before they have said anything")
+def test_all_ranks_stopped_from_outside_are_told_with_what_some_of_them_ran():
+    job = Job(launched(*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"))
+    job.wait_for_words("well on the way", "out")
+    job.hit(job.mpiexec(job.wait_for_ranks(5)[0]), signal.SIGTERM)
+    assert job.wait() == 3
+    ran = r"was stopped by SIGTERM\n  (running|meanwhile, on \d ranks?): module c\.nap, faulty\.coven:18:7"
+    assert re.search(ran, job.err), job.err
+
+
+@pytest.mark.skipif(not has_mpich(), reason="ranks are forked under MPICH's mpiexec alone")
+def test_a_fork_server_that_somebody_stopped_is_continued_when_all_ranks_have_ended():
+    job = Job(launched("-D", "rounds=4", "-D", "milliseconds=300"))
+    server = job.parent(job.wait_for_ranks(5)[0])
+    job.wait_until_monitored(server)
+    job.hit(server, signal.SIGSTOP)
+    assert job.wait() == 0, job.err
+    assert f"warning: the process that forks ranks (pid {server}) was stopped; pse continued it" in job.err
+    assert "a module started" not in job.err
