@@ -66,6 +66,17 @@ def write(cube: Cube, output: Path, *, timeline: str = "") -> None:
         (write_cube if output.suffix == ".npz" else export_cubex)(cube, output)
 
 
+def _write_both(cube: Cube, source: Path, output: Path, *, repair: bool) -> None:
+    """Write a cube, and the time line that its page links to; without the page, that is not left behind."""
+    timeline = _write_timeline(source, output, repair=repair)
+    try:
+        write(cube, output, timeline=timeline)
+    except PseError:
+        if timeline:
+            output.with_name(timeline).unlink()
+        raise
+
+
 def _write_timeline(source: Path, output: Path, *, repair: bool) -> str:
     """Write the time line that the page of a cube links to; give its name."""
     if output.suffix != ".html":
@@ -140,7 +151,7 @@ def command(
         if root_causes is None and "critical_path" not in cube.values:
             click.echo("note: root causes are not searched in so long a trace: --root-causes", err=True)
         if output is not None:
-            write(cube, output, timeline=_write_timeline(source, output, repair=not no_repair))
+            _write_both(cube, source, output, repair=not no_repair)
         if form == "json":
             click.echo(json.dumps(severities_json(cube), indent=1, ensure_ascii=False))
         else:

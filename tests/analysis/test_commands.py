@@ -156,6 +156,13 @@ def test_an_analysis_by_several_processes_ends_in_words_of_its_own(random_run, n
     job.wait_until_gone()
 
 
+def test_without_its_page_a_time_line_is_not_left_behind(pse, random_run, tmp_path):
+    (tmp_path / "cube.html").mkdir()
+    done = pse("analyze", random_run, "-o", tmp_path / "cube.html")
+    assert done.code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["cube.html"]
+
+
 def test_more_processes_than_a_machine_takes_are_refused(pse, random_run):
     done = pse("analyze", random_run, "-n", 100_000)
     assert done.code == 2

@@ -218,6 +218,12 @@ def test_runs_with_different_numbers_of_ranks_are_told(pse, tmp_path):
     assert cube_mean([two, same]).problems == cube_difference(two, same).problems == ()
 
 
+def test_a_name_that_no_call_path_has_leads_to_those_that_there_are():
+    with pytest.raises(UsageError, match="no call path of solve ends in 'zzz'") as caught:
+        cube_cut(made([9, 9], [1, 1]), "zzz")
+    assert "MPI_Barrier, program and solve" in caught.value.help
+
+
 def test_a_run_of_which_a_union_has_nothing_is_told(pse, tmp_path):
     first, second = made([9, 9], [1, 1]), made([9, 9], [2, 2], between="again")
     told = "nothing was taken from again: the runs before it have all of its metrics"

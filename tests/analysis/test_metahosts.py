@@ -69,6 +69,7 @@ def test_a_file_says_where_ranks_ran(tmp_path, listed):
     marked = listed("one n0 n2", "two ranks 1")
     marked.write_bytes(b"\xef\xbb\xbf" + marked.read_bytes())  # As some editors of Windows write.
     assert machines(analyze(run, metahosts=marked)) == ["one", "two", "one"]
+    assert machines(analyze(run, metahosts=listed("\x1b[31mone n*"))) == [r"\x1b[31mone"] * 3
     assert machines(analyze(run, metahosts=listed("all FZJ/* ranks", "all ranks 2"))) == ["all"] * 3
     assert cube.problems == ()
 

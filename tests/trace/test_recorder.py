@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pse import trace
-from pse.trace import EVENT_DTYPE, EventType, TextKind
 from pse.text import printable_text
+from pse.trace import EVENT_DTYPE, EventType, TextKind
 
 WINDOW = 131072  # records
 

@@ -185,8 +185,10 @@ class _Search:
         return self._made(links, circle=here in asked)
 
     def _made(self, links: list[Link], *, circle: bool = False) -> WaitChain:
-        is_ended = all(link.complete for link in links)
-        return WaitChain(self._time, tuple(links), circle, None if is_ended else self._unended.abort())
+        abort = self._unended.abort()
+        if abort is not None and abort[1] > self._time and all(link.complete for link in links):
+            abort = None
+        return WaitChain(self._time, tuple(links), circle, abort)
 
     def _waiting_threads(self, rank: int) -> list[int]:
         """Threads of a rank in calls of MPI at the moment; only those that others kept waiting if any did."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from pse.analysis.cube._cube import CallPath, Cube
 from pse.errors import UsageError
-from pse.text import did_you_mean, source_line
+from pse.text import did_you_mean, list_text, source_line
 
 
 def cube_cut(cube: Cube, name: str) -> Cube:
@@ -42,7 +42,9 @@ def cube_cut(cube: Cube, name: str) -> Cube:
         kept.append(name in _names(path) or (path.parent >= 0 and kept[path.parent]))
     if not any(kept):
         names = sorted({known for path in cube.call_paths for known in _names(path)})
-        raise UsageError(f"no call path of {cube.title} ends in {name!r}", help=did_you_mean(name, names))
+        printed = f"`pse analyze` prints the names, for example {list_text(names[:4])}"
+        help = did_you_mean(name, names) or printed
+        raise UsageError(f"no call path of {cube.title} ends in {name!r}", help=help)
     mask = np.array(kept)[:, None]
     values = {metric: own * mask for metric, own in cube.values.items() if (own * mask).any()}
     return replace(cube, values=values, title=f"{name} of {cube.title}")

@@ -89,7 +89,7 @@ _FASTER = {
 }
 """Where it has a thread of its own already."""
 _NO_FUNCTIONS = (
-    "The trace has none of the program's functions; to see which one it is, record them: compile with"
+    "The trace has no functions outside of MPI; to see which one it is, record them: compile with"
     " -finstrument-functions, or name regions with pse_regions.h. "
 )
 _ONE_SIDED = re.compile(

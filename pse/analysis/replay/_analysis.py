@@ -69,6 +69,7 @@ from pse.analysis.replay._synchronizations import JOINT_DTYPE, WAITING_DTYPE
 from pse.analysis.replay._trace_input import Source, opened
 from pse.analysis.waits._backward_walk import STAY_DTYPE
 from pse.analysis.waits._unended_calls import unended_routines
+from pse.text import printable_text
 from pse.trace import NONE, EventType, TextKind, Trace
 from pse.trace.format import Array, distinct, low32
 
@@ -213,7 +214,7 @@ def analyze_with(
     root_causes: bool | None = None,
 ) -> Cube | None:
     """Analyze a trace by some processes; the cube is on process 0."""
-    title = str(source.path if isinstance(source, Trace) else source)
+    title = printable_text(str(source.path if isinstance(source, Trace) else source))
     with opened(source, peers) as found:
         places = share_metahosts(found.streams, found.trace.definitions, metahosts, peers)
         analysis, problems = _with_right_clocks(found, peers, places, repair=repair)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pse.analysis.cube._cube import Location
 from pse.errors import UsageError, system_help
-from pse.text import count_text, list_text, ranges_text
+from pse.text import count_text, list_text, printable_text, ranges_text
 
 _FORM = "a line is: METAHOST HOST…, or: METAHOST ranks 0-3 7"
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
@@ -107,7 +107,7 @@ def _read(path: str | os.PathLike[str]) -> list[_Line]:
 
 
 def _parsed(number: int, words: Sequence[str], where: str) -> _Line:
-    metahost, *rest = words
+    metahost, *rest = map(printable_text, words)
     if rest[:1] == ["ranks"]:
         ranks = [_parsed_range(word, where) for item in rest[1:] for word in item.split(",") if word]
         rest = rest[1:]

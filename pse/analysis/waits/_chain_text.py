@@ -182,9 +182,8 @@ def _late(link: Link, end: WaitEnd) -> str:
 def _end(chain: WaitChain) -> Iterator[str]:
     first, last = chain.links[0], chain.links[-1]
     if chain.circle and last.ended_by is not None:
-        kind = (
-            ", a deadlock" if all(link.state == "mpi" and not link.complete for link in chain.links) else ""
-        )
+        is_stuck = all(link.state == "mpi" and not link.complete for link in chain.links)
+        kind = ", a deadlock" if is_stuck and chain.abort is None else ""
         yield f"this closes a circle{kind}: rank {last.ended_by.rank} is named above"
     elif last.state in ("wait", "mpi") and last.ended_by is None:
         yield "the trace doesn't show who ended this" if last.state == "wait" else _nobody(last)
@@ -194,7 +193,7 @@ def _end(chain: WaitChain) -> Iterator[str]:
         yield f"so {_short(first)} waited for {_short(last)}, which {_what(last)}"
     if chain.abort is not None:
         rank, time = chain.abort
-        yield f"rank {rank} ended the run by MPI_Abort, at {moment_text(time)}"
+        yield f"rank {rank} ended the run by MPI_Abort, at {moment_text(time)}; no wait went on after it"
 
 
 def _other_threads(first: Link) -> Iterator[str]:

@@ -57,12 +57,16 @@ class UnendedCalls:
         )
 
     def abort(self) -> tuple[int, int] | None:
-        """The rank that ended the run by MPI_Abort, and when it called that (ns)."""
-        texts = {rank: self._trace.texts(rank) for rank in self._trace.ranks}
-        for rank, number, enter in self._calls[["rank", "routine", "enter"]].tolist():
-            if texts[rank][TextKind.REGION, number] == "MPI_Abort":
-                return rank, enter
-        return None
+        """The rank that ended the run by MPI_Abort, and when it called that (ns).
+
+        The call may return: MPICH's does, and the rank goes on until it is killed.
+        """
+        found = [
+            (int(time), rank)
+            for rank in self._trace.ranks
+            for time in _enters(self._trace, rank, "MPI_Abort")
+        ]
+        return min(found)[::-1] if found else None
 
     def at(self, rank: int, time: int, thread: int | None = None) -> UnendedCall | None:
         """The call that a rank, or one of its threads, was in at a time."""
@@ -82,6 +86,15 @@ def unended_routines(trace: Trace, rank: int) -> list[str]:
     """The routines of MPI that a rank never left, each once, the first entered first."""
     names, calls = trace.texts(rank), _unended(trace, rank)
     return list(dict.fromkeys(names[TextKind.REGION, number] for number in calls["routine"].tolist()))
+
+
+def _enters(trace: Trace, rank: int, routine: str) -> Array:
+    """When a rank entered a routine, ns."""
+    numbers = [number for (kind, number), name in trace.texts(rank).items() if name == routine]
+    if not numbers:
+        return np.empty(0, "<i8")
+    events = trace.select(rank, EventType.REGION_ENTER)
+    return trace.run_times(rank, events["time"][np.isin(low32(events["a"]), numbers)])
 
 
 def _unended(trace: Trace, rank: int) -> Array:

@@ -186,7 +186,8 @@ class WaitChain:
     circle : bool, optional
         Whether the ranks wait for each other, so that nobody is at the end.
     abort : tuple of (int, int), optional
-        Of waits that never ended, the rank that called MPI_Abort, and when (ns since the run's origin).
+        If MPI_Abort ended the run before these waits did: the rank that called it, and when (ns since the
+        run's origin).
 
     See Also
     --------

@@ -7,6 +7,7 @@ import click
 
 from pse.analysis import Cube, analyze, cube_text, read_cube
 from pse.cli.analyze import write
+from pse.text import printable_text
 
 PATH = click.Path(path_type=Path)
 
@@ -15,7 +16,7 @@ def load(source: Path) -> Cube:
     """Read a cube, or analyze a trace; what is wrong with it is told."""
     cube = read_cube(source) if source.suffix == ".npz" else analyze(source)
     for problem in cube.problems:
-        click.echo(f"warning: {source}: {problem}", err=True)
+        click.echo(f"warning: {printable_text(str(source))}: {problem}", err=True)
     return cube
 
 

@@ -9,7 +9,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pse.text import count_text, cpu_share_text, share_text, short_text, site_lines, size_text, time_text
+from pse.text import (
+    count_text,
+    cpu_share_text,
+    printable_text,
+    share_text,
+    short_text,
+    site_lines,
+    size_text,
+    time_text,
+)
 from pse.trace.summary._rows import (
     CallRow,
     CommunicatorRow,
@@ -100,7 +109,7 @@ def render(summary: Summary) -> RenderableType:
 def _head(summary: Summary) -> Text:
     hosts = len({row.host for row in summary.ranks})
     parts = [
-        summary.program or summary.path,
+        printable_text(summary.program or summary.path),
         f"{count_text(len(summary.ranks), 'rank')} on {count_text(hosts, 'host')}",
         time_text(summary.span),
         f"{count_text(summary.events, 'event')}",

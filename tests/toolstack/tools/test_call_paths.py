@@ -115,7 +115,9 @@ def test_a_rank_that_ends_in_mid_region_leaves_what_it_was_in(stacked, configure
         (2, "MPI_Wait", "a message with tag 6 from rank 1"),
     ]
     assert chain.circle
-    assert [*wait_chain_text(chain)][-1].startswith("rank 0 ended the run by MPI_Abort, at ")
+    said = [*wait_chain_text(chain)]
+    assert said[-1].startswith("rank 0 ended the run by MPI_Abort, at ")
+    assert not [line for line in said if "deadlock" in line]
 
 
 def test_functions_can_be_left_out(stacked, configured, directory):
@@ -207,6 +209,8 @@ def test_a_filter_knows_files_and_mangled_names(stacked_program, configured, dir
         ("\nSCOREP_FILE_NAMES_BEGIN\nEXCLUDE x", "filter:2: the block that begins here has no end"),
         ("SCOREP_FILE_NAMES_BEGIN INCLUDE MANGLED x", "filter:1: `MANGLED` is for names of regions"),
         ("SCOREP_REGION_NAMES_BEGIN\nEXCLUDE 'x'", "filter:2: `'x'` has quotes around it"),
+        ("\ufeffSCOREP_FILE_NAMES_BEGIN\nx", "filter:2: `x` is a pattern without"),
+        ("\x1b[31mbad", "filter:1: `?[31mbad` is not the begin or end of a block"),
         ("SCOREP_FILE_NAMES_END", "ends a block that has no begin"),
         ("SCOREP_FILE_NAMES_BEGIN SCOREP_REGION_NAMES_BEGIN", "is inside of another block"),
         (None, "filter can't be read: No such file or directory"),
@@ -381,3 +385,29 @@ def test_names_that_would_spoil_a_screen_are_written_out(stacked, configured, di
         assert printed.replace("\n", "").isprintable()
         assert 120 * "x" not in printed
     assert f"{shown}{300 * 'x'}" in pse.trace.open(directory).routine_calls()[1]
+
+
+def test_who_aborted_a_run_is_named_though_the_call_returned(stacked, configured, directory):
+    """MPICH's MPI_Abort returns, and the rank goes on until it is killed."""
+    code = (
+        "from mpi4py import MPI; w = MPI.COMM_WORLD; w.Barrier()\n"
+        "if w.rank == 0: w.Abort(5)\n"
+        "w.Recv(bytearray(8), 0)"
+    )
+    assert stacked(2, configured(), "-c", code).code != 0
+    run = pse.trace.open(directory)
+    for rank in (0, 1):
+        chain = wait_chain(run, rank, run.span)
+        assert chain.abort is not None
+        assert chain.abort[0] == 0
+        assert not any("deadlock" in line for line in wait_chain_text(chain))
+
+
+def test_a_region_without_a_name_is_said_to_have_none(stacked_program, configured, directory, program):
+    text = (
+        "#include <mpi.h>\n#include <pse_regions.h>\nint main(void) { MPI_Init(0, 0); "
+        'PSE_REGION_BEGIN(""); MPI_Barrier(MPI_COMM_WORLD); PSE_REGION_END(""); MPI_Finalize(); return 0; }'
+    )
+    one = program("region_without_name", text, f"-I{INCLUDE}")
+    assert stacked_program(1, configured(), one).code == 0
+    assert "(no name)" in pse.trace.open(directory).routine_calls()[1]

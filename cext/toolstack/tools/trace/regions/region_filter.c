@@ -113,13 +113,25 @@ static const char *take_word(struct reading *reading, const char *word)
     return reading->block == REGIONS ? NULL : "is for names of regions: files have no mangled names";
 }
 
+/* Nothing of a file may move a terminal's cursor. */
+static char *shown(char *word)
+{
+    for (char *at = word; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
+    return word;
+}
+
 static int take_words(const char *path, char *text)
 {
-    struct reading reading = {.at = text, .line = 1};
-    const char *wrong, *word;
+    static const char mark[] = "\xef\xbb\xbf"; /* Windows' editors write it before a text. */
+    const bool is_marked = strncmp(text, mark, strlen(mark)) == 0;
+    struct reading reading = {.at = text + (is_marked ? strlen(mark) : 0), .line = 1};
+    const char *wrong;
+    char *word;
     while ((word = next_word(&reading)) != NULL)
         if ((wrong = take_word(&reading, word)) != NULL)
-            return pse_tool_refuse("%s:%d: `%s` %s", path, reading.line, word, wrong);
+            return pse_tool_refuse("%s:%d: `%s` %s", path, reading.line, shown(word), wrong);
     if (reading.block == NO_BLOCK)
         return 0;
     return pse_tool_refuse("%s:%d: the block that begins here has no end: write SCOREP_%s_NAMES_END", path,

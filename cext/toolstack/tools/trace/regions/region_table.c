@@ -62,6 +62,7 @@ static struct trace_region *new_region(const void *key, const char *name, const 
                                        bool is_library)
 {
     struct trace_region *made = region_memory(is_library);
+    name = *name ? name : "(no name)";
     const int length = made && file[0] ? asprintf(&made->place, "%s:%d:1", file, line) : 0;
     if (made && length <= 0)
         made->place = strdup("");
