@@ -83,13 +83,13 @@ def _critical(folder: Path, program: str) -> list[Json]:
     trace = open_trace(str(folder))
     path = critical_path(trace)
     calls = path.steps[path.steps["kind"] == StepKind.CALL]
-    seconds: Counter[tuple[int | None, int | None]] = Counter()
+    times: Counter[tuple[int | None, int | None]] = Counter()  # ns
     for site in np.unique(calls["site"]).tolist():
         of = calls[calls["site"] == site]
-        seconds[_place(_written(trace, site), program)] += int((of["end"] - of["begin"]).sum()) / 1e9
+        times[_place(_written(trace, site), program)] += int((of["end"] - of["begin"]).sum())
     return [
-        {"line": line, "column": column, "seconds": time, "share": 1e9 * time / max(path.length, 1)}
-        for (line, column), time in seconds.most_common()
+        {"line": line, "column": column, "seconds": time / 1e9, "share": time / max(path.length, 1)}
+        for (line, column), time in times.most_common()
     ]
 
 
