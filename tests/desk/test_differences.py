@@ -149,3 +149,15 @@ def test_only_what_an_edit_changes_is_sent():
     assert moved["moved"] == {"at": 0, "by": 9, "lines": 1}
     assert not any(moved[name]["put"] for name in ("frames", "nodes", "edges", "diagnostics"))
     assert len(json.dumps(edited)) < len(json.dumps(whole)) / 20
+
+
+def test_of_a_text_with_a_mistake_only_what_changes_is_sent():
+    broken = LARGE.replace("copy(a) -> b20", "copy(a) -> b20 b )") + "}\n"
+    drawn = Drawn(LARGE + "}\n")
+    for text in (broken, broken.replace("b20 b", "b20 b z"), LARGE + "}\n"):
+        drawn.type(text)
+        assert drawn.graph == drawn.before.whole()
+    whole, *sent = drawn.sent
+    for answer in sent:
+        assert len(answer["nodes"]["put"]) <= 3
+        assert len(json.dumps(answer)) < len(json.dumps(whole)) / 5

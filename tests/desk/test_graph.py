@@ -1,10 +1,14 @@
 """What is drawn of a text."""
 
 import contextlib
+import cProfile
 import json
+import pstats
+import shutil
 
 import pytest
 
+from pse.desk.model import palette
 from pse.errors import UsageError
 
 from .editing import PROGRAMS, Editing
@@ -194,3 +198,31 @@ def test_a_segment_of_another_file_has_its_ports(tmp_path):
     assert [port["name"] for port in node["inputs"] + node["outputs"]] == ["x", "y"]
     assert ("zero", "a", "twice", "x") in program.edges()
     assert program.graph["imported_parameters"] == [{"name": "m", "type": "i64", "default": "4"}]
+
+
+def calls_during(act):
+    """How often functions are called while something is done."""
+    profile = cProfile.Profile()
+    profile.runcall(act)
+    return pstats.Stats(profile).total_calls
+
+
+def test_the_palette_reads_again_only_what_has_changed(tmp_path):
+    folder = shutil.copytree(PROGRAMS, tmp_path / "programs", ignore=shutil.ignore_patterns("__pycache__"))
+    model = Editing(HEAT, folder / "heat.coven").model
+
+    def offered():
+        groups = palette(model, str(folder))["groups"]
+        return {module["name"]: module["doc"] for group in groups for module in group["modules"]}
+
+    def write(name, doc):
+        text = f"//@ coven module {name}(in f64 x)\nvoid {name}(double x);\n"
+        (folder / "own.c").write_text(text)
+        (folder / "own.py").write_text(f'#@ coven module third(in f64 x)\ndef third(x):\n    """{doc}"""\n')
+
+    write("first", "Old.")
+    first = calls_during(offered)
+    assert calls_during(offered) < first / 3
+    assert (offered().keys() & {"first", "second"}, offered()["third"]) == ({"first"}, "Old.")
+    write("second", "New.")
+    assert (offered().keys() & {"first", "second"}, offered()["third"]) == ({"second"}, "New.")

@@ -72,9 +72,7 @@ class Drawing:
         return {"number": self.number, **self._writer.graph(self.version)}
 
     def since(self, before: Drawing) -> Json:
-        """Give what makes this drawing of another one; all of it where syntax was repaired."""
-        if self._is_repaired or before._is_repaired:
-            return self.whole()
+        """Give what makes this drawing of another one."""
         moved, writer = _Moved(before, self), self._writer
         return {
             "number": self.number,
@@ -89,20 +87,26 @@ class Drawing:
             **writer.rest(self.version),
         }
 
-    @property
-    def _is_repaired(self) -> bool:
-        """Whether trees do not follow from the texts of statements alone."""
-        return bool(self.model.drawn.inspection.parsed.diagnostics)
+    @cached_property
+    def _repaired(self) -> set[str]:
+        """The ids of frames and nodes whose trees do not follow from their texts alone."""
+        parsed, found = self.model.drawn.inspection.parsed, set[str]()
+        intact = parsed.intact() if parsed.diagnostics else None
+        for element in self.model.elements if intact is not None else ():  # A frame before what is in it.
+            around = element.frame
+            if id(element.node) not in intact and (around is None or around.id in found):
+                found.add(element.id)
+        return found
 
     # Parts.
 
     @cached_property
     def _frames(self) -> list[Part]:
-        return [self._part(element, self._frame(element)) for element in self._writer.frames]
+        return [self._part(element, self._frame) for element in self._writer.frames]
 
     @cached_property
     def _nodes(self) -> list[Part]:
-        return [self._part(element, self._node(element)) for element in self._writer.nodes]
+        return [self._part(element, self._node) for element in self._writer.nodes]
 
     @cached_property
     def _edges(self) -> list[Part]:
@@ -112,7 +116,8 @@ class Drawing:
     def _diagnostics(self) -> list[Part]:
         return list(self._told())
 
-    def _part(self, element: Element, meaning: tuple[object, ...]) -> Part:
+    def _part(self, element: Element, give: Callable[[Element], tuple[object, ...]]) -> Part:
+        meaning = give(element) if element.id not in self._repaired else (object(),)  # It is like no other.
         line, column = self.model.text.place(element.start)
         around = element.frame.id if element.frame else None
         return Part(element.id, (element.kind, around, column, *meaning), element.start, element.end, (line,))

@@ -83,6 +83,10 @@ class ParseResult:
         """Give the text in tokens, by what is known of it."""
         return scan(text, path, before=self._read.scanned if self._read is not None else None)
 
+    def intact(self) -> set[int]:
+        """Give the identities of statements and items of whole lines in which nothing had to be repaired."""
+        return {id(kept.node) for kept in self._read.statements} if self._read is not None else set()
+
 
 @dataclass(frozen=True)
 class _Read:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterator
 from typing import Any, Generic, TypeVar
 
 from pse.language.diagnostics._source import Span
@@ -42,6 +42,10 @@ class Pieces(Generic[Key, Piece]):
         """Keep a piece for the pass over a later text."""
         self._found.setdefault(key, {})[line] = piece
         return piece
+
+    def __iter__(self) -> Iterator[Piece]:
+        """Give all pieces that are kept."""
+        return (piece for pieces in self._found.values() for piece in pieces.values())
 
     def end(self) -> None:
         """Forget the earlier text."""

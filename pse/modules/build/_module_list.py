@@ -5,6 +5,7 @@ Reads directives only; nothing is built or run.  The command line does the drawi
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator
 
@@ -29,6 +30,8 @@ from pse.records import dataclass
 from pse.text import did_you_mean
 
 _IGNORED = {"__pycache__", "build", "node_modules"}
+_MOST_TEXTS = 256
+"""Files whose modules are kept with their texts: the desk lists a folder again after each edit."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +115,17 @@ def _files(path: str) -> Iterator[ModuleFile]:
             except ModuleNotFound:
                 continue
             if "coven" in text or "pse.module" in text:
-                found = finder.examine_source(text, candidate)
+                found = _examined(text, candidate, os.getcwd())
                 if found.signatures or any(d.code != finder.NOTHING_DECLARED for d in found.diagnostics):
                     yield found
     else:
         yield read_module_file(path)
+
+
+@functools.lru_cache(_MOST_TEXTS)
+def _examined(text: str, path: str, _folder: str) -> ModuleFile:
+    """Examine the text of a file, whose path may be relative to the current folder, once."""
+    return finder.examine_source(text, path)
 
 
 def _candidates(folder: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 
 from pse.errors import ModuleNotFound
@@ -11,6 +12,8 @@ from pse.language.types import DIRECTIVE_MARKS
 from pse.modules.directives._finder import read_source
 
 _SIGNS = {"fortran": "!", "python": "#", "cython": "#"}
+_MOST_TEXTS = 128
+"""Python files whose docstrings are kept with their texts: the desk asks again after each edit."""
 
 
 def module_comment(reference: ModuleReference) -> str:
@@ -40,18 +43,20 @@ def module_comment(reference: ModuleReference) -> str:
         text, _ = read_source(reference.source, reference.source)
     except ModuleNotFound:
         return ""
-    if reference.language == "python" and (found := _docstring(text, reference.name)):
+    if reference.language == "python" and (found := _docstrings(text).get(reference.name)):
         return found
     return _around(text.split("\n"), reference.line, reference.language)
 
 
-def _docstring(text: str, name: str) -> str:
+@functools.lru_cache(_MOST_TEXTS)
+def _docstrings(text: str) -> dict[str, str]:
+    """Give the docstrings of the functions of a Python file, by their names."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    named = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name]
-    return (ast.get_docstring(named[0]) or "") if named else ""
+        return {}
+    functions = {node.name: node for node in reversed(tree.body) if isinstance(node, ast.FunctionDef)}
+    return {name: ast.get_docstring(node) or "" for name, node in functions.items()}
 
 
 def _around(lines: list[str], directive: int, language: str) -> str:
