@@ -176,6 +176,33 @@ def test_an_edit_draws_only_what_it_changes(open_desk):
     assert copied < 1_000_000
 
 
+ASKS = """
+const { send } = WebSocket.prototype, { setTimeout } = window;
+const [asked, waiting] = [(window.asked = []), (window.waiting = [])];
+WebSocket.prototype.send = function (data) {
+  const graph = data.includes('"coven/graph"');
+  if (graph) asked.push(data);
+  if (!graph || asked.length > 1) send.call(this, data);
+};
+const hold = (work, pause) => void (pause < 1000 && waiting.push(work));
+window.setTimeout = (work, pause, ...rest) => (pause > 0 ? hold(work, pause) : setTimeout(work, 0, ...rest));
+"""
+
+
+def test_what_is_typed_is_asked_about_at_once_and_one_question_waits_for_another(open_program):
+    """No clock goes on until all short ones have run out; the first question never gets to the server."""
+    page = open_program("heat.coven")
+    page.settle()
+    page.one(".cm-content").click()
+    page.script(ASKS)
+    page.type("/")
+    page.wait(lambda: page.script("return asked.length"))
+    page.type("/")
+    page.type("/")
+    page.script("for (const work of waiting.splice(0)) work()")
+    assert page.script("return asked.length") == 1
+
+
 def test_a_call_that_is_moved_to_another_thread_changes_one_word(open_program):
     page = open_program("heat.coven")
     page.select("step")

@@ -17,8 +17,8 @@ export default defineConfig({
       // React's "use client" means nothing where there is no rendering on a server.
       onLog: (level, log, handle) => log.code === "MODULE_LEVEL_DIRECTIVE" || handle(level, log),
       output: {
-        codeSplitting: false,
         entryFileNames: "assets/desk.js",
+        chunkFileNames: "assets/[name].js",
         assetFileNames: "assets/[name][extname]",
       },
     },

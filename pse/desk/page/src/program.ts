@@ -2,6 +2,7 @@
 
 import { redo, undo } from "@codemirror/commands";
 import { formatDocument } from "@codemirror/lsp-client";
+import type { Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import type { Place, Point } from "./graph/boxes";
 import { layOut } from "./graph/layout";
@@ -15,12 +16,14 @@ import { applyEdits, editorState, replaceText, selectSpan } from "./text/editor"
 import type { Language } from "./text/language";
 import { paintTokens, tokenColours } from "./text/tokens";
 
-const PAUSE_MS = 50;
+const BURST_MS = 50; // between two changes of the text that are drawn together
 
 export const view = new EditorView();
 let language: Language;
 let savedText = "";
 let timer = 0;
+let changedAt = -Infinity;
+let awaited: Text | null = null; // whose graph the server was asked for
 let queue: Promise<unknown> = Promise.resolve();
 let known: ProgramGraph | null = null; // what the server gave last, shown or not
 
@@ -123,18 +126,27 @@ function textChanged() {
   const { file } = desk();
   const changed = file!.revision === null || view.state.doc.toString() !== savedText;
   if (changed !== file!.changed) update({ file: { ...file!, changed } });
-  clearTimeout(timer);
-  timer = window.setTimeout(drawGraph, PAUSE_MS);
+  const burst = performance.now() < changedAt + BURST_MS;
+  changedAt = performance.now();
+  if (!awaited) drawIn(burst ? BURST_MS : 0);
 }
 
-/** Ask for the graph of the present text, and draw it unless the text has changed meanwhile. */
+/** Draw the text that there is after a pause. */
+function drawIn(pause: number) {
+  clearTimeout(timer);
+  timer = window.setTimeout(drawGraph, pause);
+}
+
+/** Ask for the graph of the present text, and draw it; if the text has changed meanwhile, ask for that of the new one. */
 export async function drawGraph() {
   const { file } = desk();
   if (!file || !language.client.connected) return;
-  const asked = view.state.doc;
+  const asked = (awaited = view.state.doc);
   const answer = await language.ask<ProgramGraph | Difference>("coven/graph", file.uri, { since: known?.number ?? null }).catch(report);
   const graph = answer && received(answer);
-  if (graph && view.state.doc === asked) {
+  if (awaited === asked) awaited = null;
+  if (view.state.doc !== asked) return drawIn(Math.max(changedAt + BURST_MS - performance.now(), 0));
+  if (graph) {
     await show(graph);
     if (view.hasFocus) textSelected(view.state.selection.main.head);
   }

@@ -1,10 +1,7 @@
 // The source of a module beside the program: written, saved, built; the compiler's messages stand at their lines.
 
-import { cpp } from "@codemirror/lang-cpp";
-import { python } from "@codemirror/lang-python";
 import { syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics } from "@codemirror/lint";
-import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import { query, request } from "./http";
@@ -16,7 +13,6 @@ import { editorState, replaceText } from "./text/editor";
 
 export const sourceView = new EditorView();
 
-const LANGUAGES: Record<string, () => Extension> = { c: cpp, cpp, h: cpp, cc: cpp, py: python, pyx: python };
 const LANGUAGE_IDS: Record<string, string> = { py: "python", pyx: "cython", cc: "cpp", f90: "fortran" };
 
 const ending = (path: string) => path.split(".").at(-1)!.toLowerCase();
@@ -24,16 +20,16 @@ const ending = (path: string) => path.split(".").at(-1)!.toLowerCase();
 export async function openSource(path: string, line = 1) {
   if (desk().source?.path !== path) {
     if (desk().source?.changed && !(await saveSource())) return;
-    showSource(await request<ProgramFile>("GET", `file?${query({ path })}`));
+    await showSource(await request<ProgramFile>("GET", `file?${query({ path })}`));
   }
   const at = sourceView.state.doc.line(Math.min(line, sourceView.state.doc.lines)).from;
   sourceView.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "start" }) });
 }
 
-function showSource({ path, uri, text, revision }: Omit<ProgramFile, "kind">) {
+async function showSource({ path, uri, text, revision }: Omit<ProgramFile, "kind">) {
   const kind = ending(path);
-  const known = LANGUAGES[kind]?.() ?? [];
-  const language = [known, syntaxHighlighting(classHighlighter), languagePlugin(uri, LANGUAGE_IDS[kind] ?? kind)];
+  const { languageOf } = await import("./text/languages");
+  const language = [languageOf(kind), syntaxHighlighting(classHighlighter), languagePlugin(uri, LANGUAGE_IDS[kind] ?? kind)];
   update({ source: { path, uri, revision, changed: false }, build: null });
   sourceView.setState(editorState(text, language, { changed: () => mark(true), selected: () => undefined }));
 }
@@ -110,7 +106,7 @@ async function createModule(name: string, language: string, ports: object[]) {
     ...(ports.length ? { ports } : {}),
   });
   if (desk().source?.changed && !(await saveSource())) return;
-  showSource(made);
+  await showSource(made);
   void listFiles();
   void loadPalette();
 }

@@ -14,7 +14,7 @@ import {
   useReactFlow,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type DragEvent, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { arrange, askTargets, beginProgram, edit, report, select } from "../program";
 import { desk, update, useDesk } from "../store";
 import { type BoxNode, CallNode } from "./CallNode";
@@ -26,7 +26,7 @@ import { edgesOf, nodesOf } from "./elements";
 import { Legend } from "./Legend";
 import { fillOf } from "./measures";
 import { type LineEdge, TagEdge } from "./TagEdge";
-import { fitAgain, moved, reveal, showBeginning, useViewport } from "./viewport";
+import { SMALLEST, fitAgain, moved, reveal, showBeginning, useViewport } from "./viewport";
 import { WhyNot } from "./WhyNot";
 
 const NODE_TYPES = { call: CallNode, frame: FrameNode };
@@ -53,7 +53,8 @@ function Flow() {
   const colouring = useDesk((desk) => desk.colouring);
   const sites = useDesk((desk) => desk.sites);
   const drawer = useDesk((desk) => desk.drawer !== null);
-  const drawn = scene.boxes.length > 0;
+  const drawn = layout.places.size > 0;
+  const overview = useDeferredValue(drawn); // it draws each box once more: after the graph
   const flow = useReactFlow<BoxNode, LineEdge>();
   const [nodes, setNodes] = useState<BoxNode[]>([]);
   useEffect(() => setNodes((known) => nodesOf(desk(), known)), [scene, layout, selection]);
@@ -82,9 +83,9 @@ function Flow() {
         connectOnClick={false}
         deleteKeyCode={null}
         multiSelectionKeyCode={SEVERAL}
-        minZoom={0.05}
+        minZoom={SMALLEST}
         maxZoom={2.5}
-        onlyRenderVisibleElements={nodes.length > MANY}
+        onlyRenderVisibleElements={scene.boxes.length > MANY}
         onInit={useViewport}
         onMoveEnd={moved}
         onNodesChange={nodesChanged}
@@ -99,7 +100,7 @@ function Flow() {
       >
         <Background gap={18} />
         <Controls showInteractive={false} />
-        {drawn && <MiniMap style={OVERVIEW} pannable zoomable nodeColor={overviewColour} ariaLabel="Overview of the graph" />}
+        {overview && <MiniMap style={OVERVIEW} pannable zoomable nodeColor={overviewColour} ariaLabel="Overview of the graph" />}
         <Panel position="top-left">
           <Legend />
         </Panel>

@@ -1,17 +1,23 @@
 // What part of the graph is seen.
 
-import type { ReactFlowInstance } from "@xyflow/react";
+import { type ReactFlowInstance, type Rect, getViewportForBounds } from "@xyflow/react";
+import { type Desk, desk } from "../store";
 import type { BoxNode } from "./CallNode";
 import type { LineEdge } from "./TagEdge";
 
 export type Flow = ReactFlowInstance<BoxNode, LineEdge>;
 
+export const SMALLEST = 0.05; // scale
 const READABLE = 0.35; // the smallest scale at which a graph is shown unasked
+const LARGEST = 1.1; // of a graph that is shown whole
 const ROOM = { top: "52px", right: "24px", bottom: "24px", left: "24px" } as const; // the legend is above
 
 let shown: Flow | null = null;
 
-export const useViewport = (flow: Flow) => (shown = flow);
+export function useViewport(flow: Flow) {
+  shown = flow;
+  void showBeginning(); // of what was there before
+}
 
 let movedByHand = false;
 
@@ -20,15 +26,24 @@ export const moved = (event: unknown) => void (movedByHand ||= event !== null);
 /** Show all again where there is more or less room now, unless somebody chose what to look at. */
 export const fitAgain = () => void (movedByHand || showBeginning());
 
-/** Show all, or the beginning of what would be too small to be read. */
+/** Show all, or the beginning of what would be too small to be read: at once, so that nothing else is drawn first. */
 export async function showBeginning() {
-  await frame();
-  await frame();
-  const [pane, graph] = [document.querySelector(".canvas")?.getBoundingClientRect(), shown?.getNodesBounds(shown.getNodes())];
+  const [pane, graph] = [document.querySelector(".canvas")?.getBoundingClientRect(), boundsOf(desk())];
   if (!shown || !pane || !graph) return;
-  if (Math.min(pane.width / graph.width, pane.height / graph.height) >= READABLE) return showAll();
   movedByHand = false;
-  await shown.setViewport({ x: parseInt(ROOM.left) - READABLE * graph.x, y: parseInt(ROOM.top) - READABLE * graph.y, zoom: READABLE });
+  const small = Math.min(pane.width / graph.width, pane.height / graph.height) < READABLE;
+  const beginning = { x: parseInt(ROOM.left) - READABLE * graph.x, y: parseInt(ROOM.top) - READABLE * graph.y, zoom: READABLE };
+  await shown.setViewport(small ? beginning : getViewportForBounds(graph, pane.width, pane.height, SMALLEST, LARGEST, ROOM));
+}
+
+/** What is drawn of a program, from edge to edge; null where nothing is. */
+function boundsOf({ scene, layout }: Desk): Rect | null {
+  const outer = scene.boxes.filter((box) => box.parent === null && layout.places.has(box.id));
+  const places = outer.map((box) => layout.places.get(box.id)!);
+  if (!places.length) return null;
+  const [x, y] = [Math.min(...places.map((one) => one.x)), Math.min(...places.map((one) => one.y))];
+  const [right, bottom] = [Math.max(...places.map((one) => one.x + one.width)), Math.max(...places.map((one) => one.y + one.height))];
+  return { x, y, width: right - x, height: bottom - y };
 }
 
 /** Show all, as soon as what was last changed is drawn. */
@@ -36,7 +51,7 @@ export async function showAll() {
   await frame();
   await frame();
   movedByHand = false;
-  await shown?.fitView({ padding: ROOM, maxZoom: 1.1 });
+  await shown?.fitView({ padding: ROOM, maxZoom: LARGEST });
 }
 
 const frame = () => new Promise(requestAnimationFrame);

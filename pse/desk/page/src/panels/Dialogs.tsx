@@ -1,11 +1,11 @@
 // Dialogs: a list that one chooses from, fields that are asked for, two texts of one file.
 
-import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, Suspense, lazy, useEffect, useId, useRef, useState } from "react";
 import { type AskedField, type ChooserItem, type Dialog, update, useDesk } from "../store";
-import { Conflict } from "./Conflict";
 import { Choices } from "./fields";
 
 const MOST_SHOWN = 200;
+const Conflict = lazy(async () => ({ default: (await import("./Conflict")).Conflict })); // rarely needed
 
 export function Dialogs() {
   const dialog = useDesk((desk) => desk.dialog);
@@ -14,7 +14,11 @@ export function Dialogs() {
     <Modal key={titleOf(dialog)} title={titleOf(dialog)} wide={dialog.kind === "conflict"}>
       {dialog.kind === "choose" && <Chooser title={dialog.title} items={dialog.items} />}
       {dialog.kind === "ask" && <Asking title={dialog.title} fields={dialog.fields} done={dialog.done} />}
-      {dialog.kind === "conflict" && <Conflict theirs={dialog.theirs} revision={dialog.revision} />}
+      {dialog.kind === "conflict" && (
+        <Suspense>
+          <Conflict theirs={dialog.theirs} revision={dialog.revision} />
+        </Suspense>
+      )}
     </Modal>
   );
 }
