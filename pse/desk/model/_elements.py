@@ -69,6 +69,27 @@ def elements(tree: sx.Program | None, text: Text) -> list[Element]:
     return [_frame(i, i.body, None, text) for i in items if isinstance(i, sx.ProgramBody | sx.Segment)]
 
 
+def count_elements(tree: sx.Program | None) -> int:
+    """Count what is in the outermost frames, without making it."""
+    items = tree.items if tree is not None else ()
+    return sum(_count(item.body) for item in items if isinstance(item, sx.ProgramBody | sx.Segment))
+
+
+def _count(block: sx.Block) -> int:
+    inner = map(_blocks, block.statements)
+    return sum(max(len(blocks), 1) + sum(map(_count, blocks)) for blocks in inner)
+
+
+def _blocks(node: sx.Statement) -> list[sx.Block]:
+    """Give the blocks in a statement: each is a frame."""
+    match node:
+        case sx.For() | sx.While() | sx.Parallel():
+            return [node.body]
+        case sx.If():
+            return [node.then] if node.otherwise is None else [node.then, node.otherwise]
+    return []
+
+
 def _frame(node: Node, block: sx.Block, outer: Element | None, text: Text) -> Element:
     start, end = text.range(node.span)
     frame = Element(_KINDS[type(node)], node, start, end, _head(node, block, text), outer, block)

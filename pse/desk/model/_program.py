@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import NamedTuple
 
-from pse.desk.model._elements import Element, Node, elements
+from pse.desk.model._elements import Element, Node, count_elements, elements
 from pse.desk.model._flow import Effects, Flow, Reaching, effects
 from pse.desk.model._identity import Names
 from pse.desk.model._ports import Ports, call_ports, interface
@@ -232,19 +232,14 @@ def _readable(analysis: Analysis, finder: OpenFiles) -> Analysis:
     if not wrong:
         return analysis
     parsed = analysis.inspection.parsed
-    sizes = [_size(parsed.tree, analysis.text)]
+    sizes = [count_elements(parsed.tree)]
     while wrong and len(texts) <= _MOST_LINES:
         lines = texts[-1].split("\n")
         number = min(wrong[0], len(lines)) - 1
         lines[number] = " " * len(lines[number])
         texts.append("\n".join(lines))
         parsed = parse_program(texts[-1], analysis.path, parsed)
-        sizes.append(_size(parsed.tree, texts[-1]))
+        sizes.append(count_elements(parsed.tree))
         wrong = [d.span.line for d in parsed.diagnostics]
     best = max(range(len(texts)), key=lambda number: (sizes[number], -number))
     return analysis.remade(texts[best], finder) if best else analysis
-
-
-def _size(tree: sx.Program | None, text: str) -> int:
-    """Count what can be drawn."""
-    return sum(1 for frame in elements(tree, Text(text)) for _ in frame.within())

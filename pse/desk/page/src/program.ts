@@ -140,7 +140,7 @@ function drawIn(pause: number) {
 /** Ask for the graph of the present text, and draw it; if the text has changed meanwhile, ask for that of the new one. */
 export async function drawGraph() {
   const { file } = desk();
-  if (!file || !language.client.connected) return;
+  if (!file || !desk().connected) return;
   const asked = (awaited = view.state.doc);
   const answer = await language.ask<ProgramGraph | Difference>("coven/graph", file.uri, { since: known?.number ?? null }).catch(report);
   const graph = answer && received(answer);
@@ -213,7 +213,7 @@ async function editNow(operations: Operation[], at?: Point): Promise<string[] | 
   const { file } = desk();
   const asked = view.state.doc;
   if (!file) return null;
-  if (!language.client.connected) {
+  if (!desk().connected) {
     say("The graph can not be changed now: the server of this desk does not answer.", "The text can.");
     return null;
   }
@@ -264,7 +264,7 @@ export const format = () => formatDocument(view);
 
 export async function loadPalette() {
   const { file } = desk();
-  if (!file || !language.client.connected) return;
+  if (!file || !desk().connected) return;
   const palette = await language.ask<Palette>("coven/palette", file.uri).catch(() => null);
   if (palette) update({ palette });
 }
