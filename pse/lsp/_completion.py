@@ -6,6 +6,7 @@ what is being typed is checked.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -68,6 +69,10 @@ ITEMS = {
     "record": "record ${1:Body} { $0 }",
     "program": "program ${1:name} {\n  $0\n}",
 }
+
+_MOST_KEPT = 4096
+_type_text = functools.lru_cache(_MOST_KEPT)(render_type)
+"""Texts of types are kept, since one completion follows another and most tags of a program are alike."""
 
 
 def complete(
@@ -247,15 +252,22 @@ def _record_members(analysis: Analysis, typed: str) -> Iterator[types.Completion
 
 
 def _module(name: str, reference: ModuleReference) -> types.CompletionItem:
-    signature = reference.signature
+    detail, slots = _interface(reference.signature)
     return types.CompletionItem(
         name,
         kind=Kind.Function,
-        detail=render_signature(signature).removeprefix("coven module "),
+        detail=detail,
         documentation=module_comment(reference) or None if reference.source is None else None,
-        insert_text=f"{name}({_slots(signature)}){_results(signature)}",
+        insert_text=f"{name}{slots}",
         insert_text_format=types.InsertTextFormat.Snippet,
     )
+
+
+@functools.lru_cache(_MOST_KEPT)
+def _interface(signature: Signature) -> tuple[str, str]:
+    """Give what is said of a module, and what is written behind its name."""
+    detail = render_signature(signature).removeprefix("coven module ")
+    return detail, f"({_slots(signature)}){_results(signature)}"
 
 
 def _slots(signature: Signature) -> str:
@@ -306,7 +318,7 @@ def _files(program: str, begun: str) -> Iterator[types.CompletionItem]:
 
 def _symbol(analysis: Analysis, symbol: Symbol) -> types.CompletionItem:
     tag = analysis.tag(symbol)
-    detail = render_type(tag.type) if tag is not None else symbol.kind
+    detail = _type_text(tag.type) if tag is not None else symbol.kind
     return types.CompletionItem(symbol.name, kind=_KINDS.get(symbol.kind, Kind.Text), detail=detail)
 
 
