@@ -10,7 +10,6 @@ export default defineConfig({
     emptyOutDir: false,
     target: "es2022",
     assetsInlineLimit: 0,
-    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 4000,
     license: { fileName: "licences.md" },
@@ -18,7 +17,7 @@ export default defineConfig({
       // React's "use client" means nothing where there is no rendering on a server.
       onLog: (level, log, handle) => log.code === "MODULE_LEVEL_DIRECTIVE" || handle(level, log),
       output: {
-        entryFileNames: "assets/main.js",
+        entryFileNames: "assets/desk.js",
         chunkFileNames: "assets/[name].js",
         assetFileNames: "assets/[name][extname]",
       },

@@ -151,22 +151,3 @@ const overlap = (one: Place, other: Place) =>
   other.x < one.x + one.width &&
   one.y < other.y + other.height &&
   other.y < one.y + one.height;
-
-// ELK's first layout takes a second, most of which the browser needs for the code: that is done while the page is loaded.
-
-const box = (id: string, parent: string | null, frame = false): Box => ({
-  id,
-  parent,
-  frame,
-  width: 120,
-  height: 70,
-  ports: frame ? [] : [{ id: "x", output: false, at: 60 }, { id: "x", output: true, at: 60 }],
-});
-const line = (from: string, to: string): Line => ({ id: `${from}>${to}`, from, fromPort: "x", to, toPort: "x" });
-
-void elk.layout(
-  elkGraph(
-    [box("before", null), box("loop", null, true), box("one", "loop"), box("other", "loop"), box("behind", null)],
-    [line("before", "one"), line("one", "other"), line("other", "one"), line("other", "behind"), line("before", "behind")],
-  ),
-);
