@@ -91,8 +91,10 @@ class Drawing:
     def _repaired(self) -> set[str]:
         """The ids of frames and nodes whose trees do not follow from their texts alone."""
         parsed, found = self.model.drawn.inspection.parsed, set[str]()
-        intact = parsed.intact() if parsed.diagnostics else None
-        for element in self.model.elements if intact is not None else ():  # A frame before what is in it.
+        if not parsed.diagnostics:
+            return found
+        intact = parsed.intact()
+        for element in self.model.elements:  # A frame before what is in it.
             around = element.frame
             if id(element.node) not in intact and (around is None or around.id in found):
                 found.add(element.id)
