@@ -1,4 +1,4 @@
-"""Fourier transforms along an axis by FFTW, in blocks that stay in the cache levels.
+"""Fourier transforms along axes by FFTW, in blocks that stay in the cache levels.
 
 The first transform of a kind measures how FFTW computes it fastest; what FFTW has learnt (its wisdom) is kept
 in the cache directory, in a file for each kind of processor.  One process learns at a time, and others wait
@@ -28,7 +28,7 @@ from pse.files import replace_file
 
 Array = NDArray[Any]
 Make = Callable[[], FFTW]
-Place = tuple[slice, slice, slice]
+Place = tuple[slice, ...]
 
 POINTS = 1 << 16
 """Numbers of a block, about."""
@@ -37,25 +37,34 @@ _ALIGNMENT = 32
 _PLANNER = threading.Lock()
 
 
-def transform(x: Array, b: Array, axis: int, direction: str) -> None:
-    """Transform contiguous arrays of the types that FFTW has, from `x` to `b`."""
-    source, target = (a.reshape(math.prod(a.shape[:axis]), a.shape[axis], -1) for a in (x, b))
+def transform(x: Array, b: Array, axis: int, direction: str, axes: int = 1) -> None:
+    """Transform contiguous arrays of the types that FFTW has, from `x` to `b`, which may be the same one."""
+    first = axis % x.ndim
+    several = range(first, first + axes)
+    if axes > 1 and math.prod(x.shape[one] for one in several) > POINTS:
+        for one in several:
+            transform(x if one == first else b, b, one, direction)
+        return
+    source, target = (a.reshape(math.prod(a.shape[:first]), *a.shape[first:][:axes], -1) for a in (x, b))
     plans: dict[object, FFTW] = {}
-    for place in _blocks(source.shape[0], max(source.shape[1], target.shape[1]), source.shape[2]):
-        one, other = source[place], target[place]
+    for place in _blocks(source.shape, target.shape):
+        one = source[place]
+        other = one if b is x else target[place]
         kind = (one.shape, _aligned(one), _aligned(other))
         if kind not in plans:
             plans[kind] = _plan(one, other, direction)
         plans[kind](one, other)
 
 
-def _blocks(before: int, n: int, behind: int) -> Iterator[Place]:
-    """Cut [before, n, behind] along the first axis and, where that is still too much, along the last one."""
+def _blocks(*shapes: tuple[int, ...]) -> Iterator[Place]:
+    """Cut [before, …, behind] along the first axis and, where that is still too much, along the last one."""
+    before, *_, behind = shapes[0]
+    n, axes = max(math.prod(shape[1:-1]) for shape in shapes), (slice(None),) * (len(shapes[0]) - 2)
     columns = min(behind, max(POINTS // n // 8 * 8, 8))
     rows = max(POINTS // (n * columns), 1) if columns == behind else 1
     for row in range(0, before, rows):
         for column in range(0, behind, columns):
-            yield slice(row, row + rows), slice(None), slice(column, column + columns)
+            yield (slice(row, row + rows), *axes, slice(column, column + columns))
 
 
 def _aligned(array: Array) -> int:
@@ -67,20 +76,27 @@ def _aligned(array: Array) -> int:
 def _plan(one: Array, other: Array, direction: str) -> FFTW:
     """Make a plan for arrays of this form: by what is known, else by measuring, which overwrites arrays."""
     make = functools.partial(_made, one, other, direction)
-    if max(one.shape[1], other.shape[1]) > POINTS:
+    if max(math.prod(array.shape[1:-1]) for array in (one, other)) > POINTS:
         return make("FFTW_ESTIMATE")
     known = functools.partial(make, "FFTW_MEASURE", "FFTW_WISDOM_ONLY")
     with contextlib.suppress(RuntimeError):
         return known()
     try:
-        return _learnt(known, lambda: _made(_like(one), _like(other), direction, "FFTW_MEASURE"))
+        return _learnt(known, lambda: _measured(one, other, direction))
     except OSError:  # Each rank would measure for itself, and compute other last bits.
         return make("FFTW_ESTIMATE")
 
 
 def _made(one: Array, other: Array, direction: str, *flags: str) -> FFTW:
+    axes = range(1, one.ndim - 1)
     with _PLANNER:
-        return FFTW(one, other, axes=(1,), direction=direction, flags=flags)
+        return FFTW(one, other, axes=axes, direction=direction, flags=flags)
+
+
+def _measured(one: Array, other: Array, direction: str) -> FFTW:
+    """Make a plan on other arrays of this form, which measuring overwrites."""
+    source = _like(one)
+    return _made(source, source if other is one else _like(other), direction, "FFTW_MEASURE")
 
 
 def _like(array: Array) -> Array:

@@ -107,6 +107,36 @@ program fourier {{{body}
             np.testing.assert_allclose(again, numbers, **bound)
 
 
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_what_is_transformed_in_place_is_nothing_that_is_read_again(tmp_path, partitions):
+    """A plane is more than one block has."""
+    (tmp_path / "m.py").write_text(MODULES)
+    text = f"""coven 1
+import "m.py" {{ draw, tell }}
+import "pse:fft.coven" {{ fft3, ifft3 }}
+partition P = {partitions}
+program again {{
+  draw("x") -> c128[4, 270, 250] whole
+  scatter(whole) -> x @ block(0)
+  fft3(4, 270, 250, x) -> y
+  ifft3(4, 270, 250, y) -> z
+  gather(x) -> before
+  gather(y) -> spectrum
+  gather(z) -> after
+  tell("before", before)
+  tell("spectrum", spectrum)
+  tell("after", after)
+}}
+"""
+    module, random = import_python(str(tmp_path / "m.py"), "m.py"), np.random.default_rng(1)
+    module.given["x"] = random.random((4, 270, 250)) + 1j * random.random((4, 270, 250))
+    run(make_job(compile_program(text, tmp_path / "p.coven"), 2), poison=True)
+    np.testing.assert_array_equal(module.told["before"], module.given["x"])
+    spectrum = np.fft.fftn(module.given["x"])
+    np.testing.assert_allclose(module.told["spectrum"], spectrum, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(module.told["after"], module.given["x"], rtol=1e-12, atol=1e-12)
+
+
 def test_what_fftw_has_learnt_is_kept_and_learnt_again_where_it_is_damaged(tmp_path, monkeypatch):
     """Ranks learn at once; a cut file, or a cache that can't be written to, costs time only."""
     pyfftw = pytest.importorskip("pyfftw", reason="pyfftw is in the extra fft")
