@@ -25,6 +25,7 @@ from pyfftw import FFTW
 from pse import _cache
 from pse._proc import processor_identity
 from pse.files import replace_file
+from pse.memory import strided_copy
 
 Array = NDArray[Any]
 Make = Callable[[], FFTW]
@@ -34,6 +35,9 @@ POINTS = 1 << 16
 """Numbers of a block, about."""
 _ALIGNMENT = 32
 """Bytes at whose multiples the fastest plans want arrays to begin."""
+_PAGE = 1 << 12
+_LINES = 1 << 23
+"""Bytes of lines that columns are copied to: so many that they are written back past the caches."""
 _PLANNER = threading.Lock()
 
 
@@ -46,6 +50,9 @@ def transform(x: Array, b: Array, axis: int, direction: str, axes: int = 1) -> N
             transform(x if one == first else b, b, one, direction)
         return
     source, target = (a.reshape(math.prod(a.shape[:first]), *a.shape[first:][:axes], -1) for a in (x, b))
+    if _is_scattered(source) and source.dtype == target.dtype:
+        _transform_lines(source, target, direction)
+        return
     plans: dict[object, FFTW] = {}
     for place in _blocks(source.shape, target.shape):
         one = source[place]
@@ -56,11 +63,35 @@ def transform(x: Array, b: Array, axis: int, direction: str, axes: int = 1) -> N
         plans[kind](one, other)
 
 
+def _is_scattered(array: Array) -> bool:
+    """Whether each number of a column is on another page, of which a block has only a part."""
+    n, behind, size = array.shape[1], array.shape[-1], array.itemsize
+    return array.ndim == 3 and _columns(n, behind) * size < _PAGE <= behind * size
+
+
+def _transform_lines(source: Array, target: Array, direction: str) -> None:
+    """Transform columns as lines of another array: FFTW would go through all pages again and again."""
+    n, behind = source.shape[1:]
+    many = min(behind, max(_LINES // (n * source.itemsize), 1))
+    lines = pyfftw.empty_aligned((many, n), source.dtype, n=2 * _ALIGNMENT)
+    for one, other in zip(source, target, strict=True):
+        for first in range(0, behind, many):
+            columns, some = slice(first, first + many), lines[: behind - first]
+            strided_copy(some, one[:, columns].T)
+            transform(some, some, 1, direction)
+            strided_copy(other[:, columns].T, some)
+
+
+def _columns(n: int, behind: int) -> int:
+    """Give how many columns of so many numbers are in a block."""
+    return min(behind, max(POINTS // n // 8 * 8, 8))
+
+
 def _blocks(*shapes: tuple[int, ...]) -> Iterator[Place]:
     """Cut [before, …, behind] along the first axis and, where that is still too much, along the last one."""
     before, *_, behind = shapes[0]
     n, axes = max(math.prod(shape[1:-1]) for shape in shapes), (slice(None),) * (len(shapes[0]) - 2)
-    columns = min(behind, max(POINTS // n // 8 * 8, 8))
+    columns = _columns(n, behind)
     rows = max(POINTS // (n * columns), 1) if columns == behind else 1
     for row in range(0, before, rows):
         for column in range(0, behind, columns):

@@ -107,19 +107,21 @@ program fourier {{{body}
             np.testing.assert_allclose(again, numbers, **bound)
 
 
+@pytest.mark.parametrize("shape", [(4, 270, 250), (600, 300)])
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_what_is_transformed_in_place_is_nothing_that_is_read_again(tmp_path, partitions):
-    """A plane is more than one block has."""
+def test_what_is_transformed_in_place_is_nothing_that_is_read_again(tmp_path, partitions, shape):
+    """A plane is more than one block has; numbers of a column are on pages of their own."""
+    extents, axes = ", ".join(map(str, shape)), len(shape)
     (tmp_path / "m.py").write_text(MODULES)
     text = f"""coven 1
 import "m.py" {{ draw, tell }}
-import "pse:fft.coven" {{ fft3, ifft3 }}
+import "pse:fft.coven" {{ fft{axes}, ifft{axes} }}
 partition P = {partitions}
 program again {{
-  draw("x") -> c128[4, 270, 250] whole
+  draw("x") -> c128[{extents}] whole
   scatter(whole) -> x @ block(0)
-  fft3(4, 270, 250, x) -> y
-  ifft3(4, 270, 250, y) -> z
+  fft{axes}({extents}, x) -> y
+  ifft{axes}({extents}, y) -> z
   gather(x) -> before
   gather(y) -> spectrum
   gather(z) -> after
@@ -129,7 +131,7 @@ program again {{
 }}
 """
     module, random = import_python(str(tmp_path / "m.py"), "m.py"), np.random.default_rng(1)
-    module.given["x"] = random.random((4, 270, 250)) + 1j * random.random((4, 270, 250))
+    module.given["x"] = random.random(shape) + 1j * random.random(shape)
     run(make_job(compile_program(text, tmp_path / "p.coven"), 2), poison=True)
     np.testing.assert_array_equal(module.told["before"], module.given["x"])
     spectrum = np.fft.fftn(module.given["x"])
