@@ -45,9 +45,9 @@ def transform(x: Array, b: Array, axis: int, direction: str, axes: int = 1) -> N
     """Transform contiguous arrays of the types that FFTW has, from `x` to `b`, which may be the same one."""
     first = axis % x.ndim
     several = range(first, first + axes)
-    if axes > 1 and math.prod(x.shape[one] for one in several) > POINTS:
-        for one in several:
-            transform(x if one == first else b, b, one, direction)
+    if axes > 1 and math.prod(x.shape[along] for along in several) > POINTS:
+        for along in several:
+            transform(x if along == first else b, b, along, direction)
         return
     source, target = (a.reshape(math.prod(a.shape[:first]), *a.shape[first:][:axes], -1) for a in (x, b))
     if _is_scattered(source) and source.dtype == target.dtype:
