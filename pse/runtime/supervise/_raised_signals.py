@@ -47,10 +47,12 @@ def raised_signals(stopped: Callable[[int], BaseException] = StoppedBySignal) ->
 
     Examples
     --------
-    >>> with raised_signals():
-    ...     signal.raise_signal(signal.SIGTERM)
-    Traceback (most recent call last):
-    pse.runtime.supervise._raised_signals.StoppedBySignal: stopped by SIGTERM
+    >>> try:
+    ...     with raised_signals():
+    ...         signal.raise_signal(signal.SIGTERM)
+    ... except StoppedBySignal as stop:
+    ...     print(stop)
+    stopped by SIGTERM
     """
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
