@@ -140,7 +140,7 @@ class CallLowering:
         edges = [edge for edge in self.context.values[site.id] if edge.tag not in targets]
         pushes = [push for edge in edges for push in self.context.handovers.value(site, edge, position)]
         pushes += contributions(self.context, site, position)
-        releases += [text.tag for text in texts]
+        releases += [str(text.tag) for text in texts]
         found: list[Lowered] = [
             *texts,
             Call(site, kind, position, arguments, pushes, releases, operation, function=function),
