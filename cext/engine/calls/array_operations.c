@@ -24,24 +24,22 @@ static bool lies_there(const pse_engine *s, const pse_part *part, uint64_t ahead
     return move->source + ahead == move->target;
 }
 
-static bool is_held_once(pse_engine *s, const pse_block *block)
-{
-    return 1 == (pse_engine_buffer_is_private(block)
-                     ? atomic_load(&block->references)
-                     : pse_arena_references(s->arena, pse_engine_buffer_handle(s, block)));
-}
-
 /* Whether another tag stands for the same buffer: whoever has it may change it once we let go of ours. */
 static bool is_shared(pse_engine *s, const pse_block *block)
 {
-    return block->flags & PSE_BLOCK_LENT && !is_held_once(s, block);
+    if (!(block->flags & PSE_BLOCK_LENT))
+        return false;
+    uint32_t references = pse_engine_buffer_is_private(block)
+                              ? atomic_load(&block->references)
+                              : pse_arena_references(s->arena, pse_engine_buffer_handle(s, block));
+    return references > 1;
 }
 
 /* The block of which all pieces are views, each where it belongs; NULL if there is none. */
 static pse_block *common_parent(pse_engine *s, const pse_call *call, const pse_engine_value *v)
 {
     pse_block *first = v->as.pieces[0].buffer;
-    if (v->count == 1) {
+    if (v->count == 1 && first->parent == 0) {
         const pse_part *part = &s->plan->parts[call->first_part];
         return part->moves == 1 && lies_there(s, part, 0) && !is_shared(s, first) ? first : NULL;
     }
@@ -58,40 +56,22 @@ static pse_block *common_parent(pse_engine *s, const pse_call *call, const pse_e
     return parent;
 }
 
-/* The block of an array that nobody else has or keeps, so that a copy of it may be the array itself. */
-static pse_block *own_block(pse_engine *s, const pse_engine_value *v)
-{
-    pse_block *block = v->as.buffer;
-    return is_held_once(s, block) && atomic_load(&block->pinned) == 0 ? block : NULL;
-}
-
-/* Whether a block may get a shape: it has it already, or nobody reads the block by another one. */
-static bool may_have_shape(pse_engine *s, const pse_block *block, int ndim, const int64_t *shape)
-{
-    return pse_engine_layout_is(&block->layout, ndim, shape) || is_held_once(s, block);
-}
-
 bool pse_engine_alias_output(pse_engine *s, pse_context *context, const pse_call *call)
 {
-    bool copies = call->kind == PSE_CALL_DUPLICATE;
-    if ((call->kind != PSE_CALL_ASSEMBLE && !copies) || !call->alias || call->source < 0)
+    if (call->kind != PSE_CALL_ASSEMBLE || !call->alias || call->source < 0)
         return false;
     pse_engine_value *v = pse_engine_slot_read(context, call->source);
     const pse_argument *target = &s->plan->arguments[call->first_argument];
-    if (target->parts > 1)
-        return false; /* All partitions' pieces are made in one block, or none. */
-    pse_block *block = copies ? own_block(s, v) : common_parent(s, call, v);
+    pse_block *parent = common_parent(s, call, v);
     int64_t shape[PSE_MAX_DIMS];
-    if (block == NULL)
+    if (parent == NULL)
         return false;
     for (int axis = 0; axis < target->ndim; axis++)
         if (!pse_engine_evaluate_integer(context, s, target->shape[axis], &shape[axis]))
             return false;
-    if (!copies && v->count == 1 && !may_have_shape(s, block, target->ndim, shape))
-        return false;
-    pse_engine_layout_fill(&block->layout, target->dtype, target->itemsize, target->ndim, shape);
-    pse_engine_buffer_retain(s, block, 1);
-    s->outputs.made[0] = block;
+    pse_engine_layout_fill(&parent->layout, target->dtype, target->itemsize, target->ndim, shape);
+    pse_engine_buffer_retain(s, parent, 1);
+    s->outputs.made[0] = parent;
     return true;
 }
 
@@ -255,7 +235,7 @@ uint64_t pse_engine_run_operation(pse_engine *s, pse_context *context, const pse
     case PSE_CALL_FILL:
         return place_pieces(s, call, source, pse_engine_slot_read(context, call->target)->as.buffer);
     case PSE_CALL_DUPLICATE:
-        return s->outputs.aliased ? 0 : duplicate(s, source);
+        return duplicate(s, source);
     case PSE_CALL_ZERO:
         memset(pse_engine_buffer_data(s, s->outputs.made[0]), 0,
                pse_engine_layout_bytes(&s->outputs.made[0]->layout));

@@ -121,13 +121,10 @@ class CallLowering:
             value = site.inputs[0].value
             return [Assignment(site.outputs[0].tag, position.partition, value, folded=True)]
         operation, function = EngineOperation(), 0
-        releases = self.context.releases(site, position)
         texts: list[Assignment] = []
         if name in ("copy", "replicate", "zero"):
             kind = CallKind.ZERO if name == "zero" else CallKind.DUPLICATE
-            source = None if name == "zero" else str(site.inputs[0].tag)
-            alias = source in releases and self.context.live.last_use_everywhere(site, source)
-            operation = EngineOperation(source=source, alias=alias)
+            operation = EngineOperation(source=None if name == "zero" else site.inputs[0].tag)
             arguments = [self.context.arguments.output(site, site.outputs[0], position)]
         else:
             kind, function, given = self._module(site, position)
@@ -140,7 +137,7 @@ class CallLowering:
         edges = [edge for edge in self.context.values[site.id] if edge.tag not in targets]
         pushes = [push for edge in edges for push in self.context.handovers.value(site, edge, position)]
         pushes += contributions(self.context, site, position)
-        releases += [str(text.tag) for text in texts]
+        releases = [*self.context.releases(site, position), *(text.tag for text in texts)]
         found: list[Lowered] = [
             *texts,
             Call(site, kind, position, arguments, pushes, releases, operation, function=function),

@@ -1,14 +1,12 @@
 """Lowering of the operations on distributed tags: scatter, gather, transpose, redistribute, reshape.
 
 All have one form: whoever has a piece offers it to every partition that needs some of it, and the receiver
-assembles what arrives. On a node it gets the piece itself and copies what it needs, once; not even that where
-the pieces already lie side by side, or one is all that is needed, and nobody reads them any more. Between
-nodes only the part that is needed travels.
+assembles what arrives. On a node it gets the piece itself and copies what it needs, once; gather not even
+that where the pieces already lie side by side. Between nodes only the part that is needed travels.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from pse._abi.plan import ArgumentKind, CallKind
@@ -124,19 +122,11 @@ def lower_redistribution(context: LoweringContext, site: CallSite, position: Pos
     if not sources:
         return [publish, _assemble(context, site, position, None, [], parts)]
     gathered = f"%pieces{site.id}"
-    whole = len(sources) == 1 and _is_whole(parts[0], context.shapes.piece(array, sources[0]), target)
-    alias = whole and context.live.last_use_everywhere(site, source)
     return [
         publish,
         Expect(gathered, position.partition, edge, position.partition, len(sources)),
-        _assemble(context, site, position, gathered, [gathered], parts, alias),
+        _assemble(context, site, position, gathered, [gathered], parts),
     ]
-
-
-def _is_whole(part: Part, *pieces: Piece) -> bool:
-    """Whether a part is all of the pieces that it goes between."""
-    sizes = [math.prod(extents(piece)) for piece in pieces]
-    return all(size == sum(copy.elements for copy in part.copies) for size in sizes)
 
 
 def source_of(site: CallSite) -> str:
