@@ -139,5 +139,5 @@ def test_levels_are_those_of_the_values_that_a_run_is_given(folder):
     assert [name for name in prepared.program.tags if name.startswith("x[")] == ["x[0]", "x[1]", "x[2]"]
     dry_run(prepared)
     dry_run(prepare(Request(path, {"N": "6"}), file=before))
-    with pytest.raises(PseError, match=r"axis 0 of `x\[1\]` is 3, but `halved` needs `2 \* m`"):
+    with pytest.raises(PseError, match=r"axis 0 of `x\[1\]` is 3, but `halved \[l = 1\]` needs `2 \* m`"):
         dry_run(prepare(Request(path, {"N": "6", "L": "3"}), file=before))
