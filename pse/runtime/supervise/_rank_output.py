@@ -70,9 +70,8 @@ class RankOutput:
             data = os.read(self.fd, _CHUNK)
         except BlockingIOError:
             return True
-        whole, newline, tail = (self._tail + data).rpartition(b"\n")
-        self._tail = tail
-        self._pass_on(whole + newline)
+        lines, self._tail = _split(self._tail + data, hold_empty=self._dropping)
+        self._pass_on(lines)
         if not data or len(self._tail) > _CHUNK:
             self._pass_on(self._tail)
             self._tail = b""
@@ -105,6 +104,14 @@ class RankOutput:
             data = b"".join(_without_banners(data.splitlines(keepends=True)))
         if data:
             self._deliver(data)
+
+
+def _split(data: bytes, *, hold_empty: bool) -> tuple[bytes, bytes]:
+    """Whole lines, and what waits for more: also an empty line, which may be the first of a banner."""
+    end = data.rfind(b"\n") + 1
+    if hold_empty and (data[:end] == b"\n" or data[:end].endswith(b"\n\n")):
+        end -= 1
+    return data[:end], data[end:]
 
 
 def _without_banners(lines: Sequence[bytes]) -> Iterator[bytes]:

@@ -355,6 +355,20 @@ def test_output_is_passed_on_in_whole_lines_and_without_banners():
     assert passed == [b"one\n", b"two\n", b"===\nthree\nfour"]
 
 
+def test_an_empty_line_before_a_banner_goes_with_it_however_they_arrive():
+    reading, writing = os.pipe()
+    passed: list[bytes] = []
+    pipe = RankOutput(os.fdopen(reading, "rb", closefd=False), passed.append, hydra=True)
+    pipe.drop_banners()
+    banner = b"=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+    for part in (b"one\n\n", b"two\n", b"\n", b"=" * 83 + b"\n" + banner, b"\n"):
+        os.write(writing, part)
+        assert pipe.read_available()
+    os.close(writing)
+    assert not pipe.read_available()
+    assert b"".join(passed) == b"one\n\ntwo\n\n"
+
+
 @pytest.mark.parametrize(
     ("line", "host", "why"),
     [
