@@ -480,7 +480,9 @@ def test_before_ranks_are_started_nothing_is_loaded_that_can_be_loaded_while_the
 
 
 def test_what_starts_ranks_and_prints_their_report_loads_nothing_that_few_runs_use():
-    loaded = loaded_by("import pse.runtime.launch._launch, pse.runtime.status._report_text")
+    loaded = loaded_by(
+        "import pse.runtime.launch._launch, pse.runtime.launch._job_run, pse.runtime.status._report_text"
+    )
     assert not {"numpy", "hashlib", "secrets", "socket", "tempfile", "traceback", "zipfile"} & loaded
 
 

@@ -11,7 +11,7 @@ import pytest
 from pse.errors import ModuleNotFound
 from pse.language import Diagnostic, ModuleFile, Span, parse_directive, parse_record
 from pse.language.types._types import LANGUAGES, Element, Signature
-from pse.modules.std._signatures import DIRECTIVES
+from pse.modules.std._signatures import standard_file
 
 MODULES = {
     "kernels/fft.c": """
@@ -141,7 +141,7 @@ class FakeFinder:
 
     def _read(self, import_path: str) -> ModuleFile:
         if import_path == "pse.std":
-            return self._file(import_path, "std", DIRECTIVES)
+            return standard_file()
         if import_path not in self._modules:
             raise ModuleNotFound(f"`{import_path}` is not there", help="paths are relative to the program")
         language = LANGUAGES[PurePath(import_path).suffix]
@@ -172,9 +172,8 @@ class FakeFinder:
                 diagnostics += found
             else:
                 records[found.label] = found
-        source = None if language == "std" else path
         known = tuple(records.values())
-        return ModuleFile(path, source, language, tuple(signatures), tuple(diagnostics), records=known)
+        return ModuleFile(path, path, language, tuple(signatures), tuple(diagnostics), records=known)
 
 
 @pytest.fixture(scope="session")

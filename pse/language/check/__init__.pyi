@@ -1,4 +1,4 @@
-from ._directive import STANDARD as STANDARD, ModuleFile as ModuleFile
+from ._directive import STANDARD as STANDARD, Directives as Directives, ModuleFile as ModuleFile
 from ._distribution_check import has_dynamic_extent as has_dynamic_extent
 from ._ir import (
     Argument as Argument,

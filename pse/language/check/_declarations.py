@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import NamedTuple, TypeGuard
 
 from pse.errors import EvaluationError, ModuleNotFound
 from pse.language.check._binding import MAX_PARTITIONS, given_value, unsatisfied
 from pse.language.check._context import Context, reserved
-from pse.language.check._directive import STANDARD, ModuleFile, ModuleFinder
+from pse.language.check._directive import STANDARD, Directives, ModuleFile, ModuleFinder
 from pse.language.check._ir import ModuleReference, Option, ParameterDeclaration, PartitionDeclaration
 from pse.language.check._scalars import bound, condition, place, scalar
 from pse.language.check._scope import (
@@ -69,7 +69,7 @@ def declare(context: Context, tree: sx.Program, finder: ModuleFinder) -> Declara
 
 
 def _items(context: Context, tree: sx.Program, declarations: Declarations, finder: ModuleFinder) -> None:
-    _standard(context, finder)
+    context.globals.standard = _Standard(finder.find(STANDARD, context.path))
     for item in tree.items:
         _item(context, item, declarations, finder)
 
@@ -127,14 +127,30 @@ def _add(context: Context, name: sx.Identifier, entity: Entity) -> None:
 # Imports.
 
 
-def _standard(context: Context, finder: ModuleFinder) -> None:
-    """Make the standard library's names visible, import or not."""
-    file = finder.find(STANDARD, context.path)
-    for signature in file.signatures:
-        reference = _reference(file, signature)
-        span = signature.span
-        assert span is not None, "the standard library's signatures have places"
-        context.globals.standard[signature.name] = ModuleEntity(signature.name, reference, span)
+class _Standard(Mapping[str, ModuleEntity]):
+    """The standard library's names, visible import or not; a program uses few, and the others stay unread."""
+
+    def __init__(self, file: ModuleFile) -> None:
+        assert isinstance(file.signatures, Directives)
+        self._file, self._directives = file, file.signatures
+        self._found: dict[str, ModuleEntity] = {}
+
+    def __getitem__(self, name: str) -> ModuleEntity:
+        if name not in self._found:
+            signature = self._directives.named(name)
+            assert signature.span is not None
+            reference = _reference(self._file, signature)
+            self._found[name] = ModuleEntity(name, reference, signature.span)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._directives.names)
+
+    def __len__(self) -> int:
+        return len(self._directives)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._directives.names
 
 
 def _reference(file: ModuleFile, signature: Signature) -> ModuleReference:

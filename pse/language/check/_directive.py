@@ -7,7 +7,7 @@ reads its directive; it never builds, imports or executes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from pse.errors import EvaluationError
@@ -346,6 +346,64 @@ def _dimensions(parameters: list[Parameter]) -> tuple[str, ...]:
     return tuple(found)
 
 
+class Directives(Collection[Signature]):
+    """The signatures of directives that have no mistakes, each read when somebody asks for it.
+
+    Parameters
+    ----------
+    path : str
+        Where they stand.
+    text : str
+        A directive on each line.
+
+    Attributes
+    ----------
+    names : dict of str to int
+        The line of each module.
+
+    Examples
+    --------
+    >>> directives = Directives("pse.std", "zero(out T a[...])\\ncopy(in T a[...], out T b[...])")
+    >>> [signature.name for signature in directives], directives.named("copy").span.line
+    (['zero', 'copy'], 2)
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path, self._lines = path, text.splitlines()
+        self._read: dict[str, Signature] = {}
+        self.names = {line.partition("(")[0]: number for number, line in enumerate(self._lines, 1)}
+
+    def named(self, name: str) -> Signature:
+        """Give the signature of a module.
+
+        Parameters
+        ----------
+        name : str
+            One of `names`.
+
+        Returns
+        -------
+        Signature
+            What its directive says.
+        """
+        if name not in self._read:
+            number = self.names[name]
+            line = self._lines[number - 1]
+            signature = parse_directive(line, Span(self._path, number, 1, number, len(line) + 1))
+            assert isinstance(signature, Signature), signature
+            self._read[name] = signature
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[Signature]:
+        return map(self.named, self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, signature: object) -> bool:
+        return any(signature == one for one in self)
+
+
 @dataclass(frozen=True)
 class ModuleFile:
     """A file of modules, as far as its directives tell.
@@ -358,7 +416,7 @@ class ModuleFile:
         The resolved file; None for the standard library.
     language : str
         "c", "c++", "cython", "fortran", "python" or "std".
-    signatures : tuple of Signature
+    signatures : collection of Signature
         One for each directive in it.
     diagnostics : tuple of Diagnostic
         What is wrong with its directives.
@@ -378,7 +436,7 @@ class ModuleFile:
     path: str
     source: str | None
     language: str
-    signatures: tuple[Signature, ...]
+    signatures: Collection[Signature]
     diagnostics: tuple[Diagnostic, ...] = ()
     names: frozenset[str] | None = None
     records: tuple[Element, ...] = ()

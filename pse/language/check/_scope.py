@@ -284,7 +284,7 @@ class Globals:
     importer: Globals | None = None
     installed: bool = False
     names: dict[str, Entity] = field(default_factory=dict)
-    standard: dict[str, ModuleEntity] = field(default_factory=dict)
+    standard: Mapping[str, ModuleEntity] = field(default_factory=dict)
     patterns: dict[str, str] = field(default_factory=dict)
     unimported: dict[str, str] = field(default_factory=dict)
     imported: set[Span] = field(default_factory=set)

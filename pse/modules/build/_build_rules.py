@@ -10,7 +10,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Final
@@ -56,7 +56,7 @@ class Source:
         "c", "c++", "fortran" or "cython".
     text : str
         Its text.
-    signatures : tuple of Signature
+    signatures : collection of Signature
         What its directives declare.
     options : Options
         What its `link` and `flags` directives say.
@@ -68,7 +68,7 @@ class Source:
     shown: str
     language: str
     text: str
-    signatures: tuple[Signature, ...]
+    signatures: Collection[Signature]
     options: Options
     mode: BuildMode = FAST
 

@@ -9,20 +9,33 @@ from typing import Any
 import numpy as np
 
 from pse.modules._errors import ModuleError
-from pse.modules.std import (
-    _files as files,
-    _ghosts as ghosts,
-    _images as images,
-    _migration as migration,
-    _numbers as numbers,
-    _parallel_files as parallel_files,
-)
 from pse.modules.std._piece_layout import Pieces
+from pse.modules.std._signatures import STRUCTURAL
 
 
 def standard_function(name: str) -> Callable[..., Any] | None:
-    """Give the Python function of a standard module; None for those that the runtime carries out."""
-    return _FUNCTIONS.get(name)
+    """Give the Python function of a standard module; None for those that the runtime carries out.
+
+    A program uses few of them: the files of the others stay unread.
+    """
+    if name in STRUCTURAL:
+        return None
+    found: Callable[..., Any] = _HERE[name] if name in _HERE else _elsewhere(name)
+    return found
+
+
+def _elsewhere(name: str) -> Any:
+    if name in _MOVING_ROWS:
+        from pse.modules.std import _migration
+
+        return getattr(_migration, name)
+    if name in _NEIGHBOURS:
+        from pse.modules.std import _ghosts
+
+        return getattr(_ghosts, name)
+    from pse.modules.std import _numbers
+
+    return getattr(_numbers, {"sum": "total"}.get(name, name))
 
 
 def save(
@@ -32,6 +45,8 @@ def save(
 
     `after` are the calls that it waits for; it `tells` those that wait for it by an output of its own.
     """
+    from pse.modules.std import _files as files, _parallel_files as parallel_files
+
     if pieces is not None:
         return _telling(parallel_files.save(file, a, pieces, like), tells)
     files.save(file, a, like)
@@ -55,6 +70,8 @@ def load(
 
     Without `a` it is returned: the program leaves open how many rows it has.
     """
+    from pse.modules.std import _files as files, _parallel_files as parallel_files
+
     if a is None:
         found = files.load(file, name) if pieces is None else parallel_files.load_rows(file, pieces, name)
         return (found, 0) if tells else found
@@ -67,6 +84,8 @@ def load(
 
 def source(folder: str, k: int, n: int, image: np.ndarray) -> None:
     """Read the k-th image or array of a directory, in grey and resampled to n × n."""
+    from pse.modules.std import _images as images
+
     image[...] = images.as_elements(images.read(folder, int(k), int(n)), image.dtype)
 
 
@@ -98,38 +117,15 @@ def require(holds: bool, message: str) -> None:
         raise ModuleError(message or "what is asserted here does not hold")
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+_HERE: dict[str, Callable[..., Any]] = {
     "save": save,
     "load": load,
     "source": source,
     "print": print_values,
     "scan": scan,
-    "migrate": migration.migrate,
-    "border": ghosts.border,
-    "ghosts": ghosts.ghosts,
-    "images": ghosts.images,
-    "add_back": ghosts.add_back,
-    "redistribute_rows": migration.redistribute_rows,
-    "transpose_rows": migration.transpose_rows,
-    "fill": numbers.fill,
-    "random": numbers.random,
-    "random_normal": numbers.random_normal,
-    "sum": numbers.total,
-    "smallest": numbers.smallest,
-    "largest": numbers.largest,
-    "dot": numbers.dot,
-    "norm": numbers.norm,
-    "histogram": numbers.histogram,
-    "axpy": numbers.axpy,
-    "sum_along": numbers.sum_along,
-    "smallest_along": numbers.smallest_along,
-    "largest_along": numbers.largest_along,
-    "sort": numbers.sort,
-    "matmul": numbers.matmul,
     "timer": timer,
     "assert": require,
-    "fft": numbers.fft,
-    "ifft": numbers.ifft,
-    "rfft": numbers.rfft,
-    "irfft": numbers.irfft,
 }
+
+_MOVING_ROWS = ("migrate", "redistribute_rows", "transpose_rows")
+_NEIGHBOURS = ("border", "ghosts", "images", "add_back")

@@ -10,10 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from pse.language import parse_directive
-from pse.language.check import STANDARD, ModuleFile
-from pse.language.diagnostics import Span
-from pse.language.types import Signature
+from pse.language.check import STANDARD, Directives, ModuleFile
 
 DIRECTIVES: Final = """\
 scatter(in T a[...] @ root, out T b[...])
@@ -120,16 +117,7 @@ STRUCTURAL: Final = frozenset(
 """Modules that the runtime carries out itself."""
 
 
-def _signatures() -> tuple[Signature, ...]:
-    parsed = []
-    for number, line in enumerate(DIRECTIVES.splitlines(), 1):
-        signature = parse_directive(line, Span(STANDARD, number, 1, number, len(line) + 1))
-        assert isinstance(signature, Signature), signature
-        parsed.append(signature)
-    return tuple(parsed)
-
-
 @functools.cache
 def standard_file() -> ModuleFile:
     """Give the standard library as a file of modules."""
-    return ModuleFile(STANDARD, None, "std", _signatures())
+    return ModuleFile(STANDARD, None, "std", Directives(STANDARD, DIRECTIVES))

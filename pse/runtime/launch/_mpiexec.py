@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pse._executable import require_executable
 from pse.errors import RunError, UsageError
 from pse.records import dataclass
 from pse.runtime.supervise._processes import die_with_parent
@@ -153,7 +151,7 @@ def find_mpiexec() -> Mpiexec:
     True
     """
     beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
-    path = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec") or shutil.which("mpirun")
+    path = beside if os.access(beside, os.X_OK) else _on_path()
     if path is None:
         raise RunError(
             "there is no mpiexec beside this Python or on PATH",
@@ -165,6 +163,12 @@ def find_mpiexec() -> Mpiexec:
     name = os.path.basename(real)  # Debian may have both MPIs' in one directory.
     hydra = name == "mpiexec.hydra" or (os.path.exists(proxy) and name not in ("orterun", "prterun"))
     return Mpiexec(path, hydra, intel=os.path.exists(os.path.join(directory, "hydra_bstrap_proxy")))
+
+
+def _on_path() -> str | None:
+    import shutil  # The embedded MPI's is beside Python.
+
+    return shutil.which("mpiexec") or shutil.which("mpirun")
 
 
 def command_on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
@@ -195,6 +199,8 @@ def command_on_ranks(ranks: int, words: Sequence[str]) -> tuple[str, ...]:
     ('-n', '2', 'python', 'ring.py')
     """
     if not words[0].startswith("-"):
+        from pse._executable import require_executable  # Few runs name a launcher.
+
         require_executable(words[0])
     return (find_mpiexec().path, "-n", str(ranks), *words)
 
