@@ -4,7 +4,7 @@
 #   make venv           .venv with the package (editable), the embedded MPI and what programs/ needs
 #   make venv-dev       the same plus tests, linters and release tools
 #   make ext [ROOM=x]   build the compiled extensions, all or one room's; a broken room doesn't stop the others
-#   make nightly        proofs that take too long for make test
+#   make nightly        proofs that take too long for make test, and all the examples of property tests
 #   make test-mpis      what depends on MPI under other MPIs: the last commit, for each a clone with a .venv of its own
 #   make bundles        make pages (pse/views/*/assets, pse/desk/assets) of pse/views/web and pse/desk/page, with npm
 #   make clean          remove what was built, and the tools' caches; .venv stays
@@ -53,7 +53,7 @@ test: venv-dev ext
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 nightly: venv-dev ext
-	@$(BIN)/python -m pytest -q -m nightly tests
+	@$(BIN)/python -m pytest -q -m "nightly or hypothesis" --hypothesis-profile nightly tests
 
 # All of them are tried, though one fails.
 test-mpis:

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from pse_testing.commands import WITHOUT_RANKS, run_here
+from pse_testing.example_counts import register_profiles
 from pse_testing.jobs import beside_python, compile_mpi_tools, skip_two_nodes_elsewhere
 from pse_testing.sharing import SHARED
 
@@ -64,8 +64,7 @@ Runner = Callable[..., Finished]
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare what all workers share."""
-    settings.register_profile("whatever else runs", deadline=None)
-    settings.load_profile("whatever else runs")
+    register_profiles()
     # To compile all of `pse` would cost each process that tests start 0.1 s.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # OpenBLAS' threads look for work for 0.1 s in each process that imports NumPy.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse.advise import AdviceError, advise, parse_whatif
 from pse.advise.model._program_subject import Subject, checked
@@ -55,7 +56,9 @@ def program(calls: list[tuple[str, bool, str, str]]) -> str:
     return f'coven 1\nimport "stages.py" {{ compute, transfer }}\nprogram p {{\n{lines}}}\n'
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=some_of(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(CALLS, st.data())
 def test_labels_change_and_nothing_else(
     place: Path, calls: list[tuple[str, bool, str, str]], data: st.DataObject

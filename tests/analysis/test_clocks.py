@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.planted_waits import PlantedWaits
 from pse_testing.traces import patch_header
 
@@ -190,7 +191,7 @@ def moved_to(moved, rank, time):
     return int(moved[rank].of(np.array([time]))[0]) if rank in moved else time
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=some_of(80), deadline=None)
 @given(histories())
 def test_after_the_repair_everything_is_after_what_it_needs(history):
     messages, operations = history

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from pse_testing.example_counts import some_of
 from pse_testing.thread_peers import on_threads
 from pse_testing.traces import patch_header, region_rows, write_trace
 
@@ -47,7 +48,7 @@ def assert_equal(one, other):
     assert sorted(one.problems) == sorted(other.problems)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=some_of(10), deadline=None)
 @given(programs())
 def test_several_processes_find_what_one_finds(program):
     with tempfile.TemporaryDirectory() as directory:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.planted_waits import PlantedWaits
 
 from pse.analysis import METRICS, analyze, critical_path
@@ -102,7 +103,7 @@ def assert_explained(cube):
     assert cube.total("critical_path") == max(cube.inclusive("time")[0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some_of(40), deadline=None)
 @given(programs())
 def test_what_is_planted_is_found_and_nothing_else(planted):
     with tempfile.TemporaryDirectory() as directory:

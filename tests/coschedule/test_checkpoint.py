@@ -40,7 +40,11 @@ def test_a_killed_program_goes_on_as_if_nothing_had_been(mpiexec, ranks, tmp_pat
 
 
 @needs_cliques()
-@pytest.mark.parametrize(("ranks", "env"), [(3, TWO_NODES), (4, THREE_NODES)], ids=["2+1", "2+1+1"])
+@pytest.mark.parametrize(
+    ("ranks", "env"),
+    [(3, TWO_NODES), pytest.param(4, THREE_NODES, marks=pytest.mark.nightly)],
+    ids=["2+1", "2+1+1"],
+)
 def test_a_program_killed_on_either_node_goes_on_as_if_nothing_had_been(mpiexec, ranks, env, tmp_path):
     check_restarts(mpiexec, ranks, tmp_path, 2, env=env)
 

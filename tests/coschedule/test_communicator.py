@@ -37,16 +37,18 @@ def test_operations_give_what_mpi_gives(mpiexec, ranks, mode):
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
+@pytest.mark.parametrize("seeds", [5, pytest.param(20, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("mode", ["early", "strict"])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_programs_with_more_operations_than_buffers_end(mpiexec, ranks, mode):
-    ended = mpiexec(ranks, PROGRAMS / "pending.py", "bcs", "20", "400", mode, timeout=120)
+def test_programs_with_more_operations_than_buffers_end(mpiexec, ranks, mode, seeds):
+    ended = mpiexec(ranks, PROGRAMS / "pending.py", "bcs", str(seeds), "400", mode, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
+@pytest.mark.parametrize("programs", [2, pytest.param(6, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("ranks", "buffers"), [(1, "1024"), (3, "1024"), (4, "1")])
-def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks, buffers):
-    ended = mpiexec(ranks, PROGRAMS / "same_schedule.py", "6", "early", buffers, timeout=120)
+def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks, buffers, programs):
+    ended = mpiexec(ranks, PROGRAMS / "same_schedule.py", str(programs), "early", buffers, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 

@@ -49,16 +49,14 @@ def test_calls_operations_and_slices_are_in_the_trace(mpiexec, tmp_path, ranks, 
         own = matches[matches["rank"] == rank]
         assert (len(own), own["collective"].sum(), own["send"].sum()) == (2 * 10 + 3, 2 * 3 + 3, 2 * 3)
         assert (own["begin"] <= own["end"]).all()
+    known = [trace.query.mpi_communicators(found, rank) for rank in range(ranks)]
     begun = {}  # On the first of the nodes.
     for one in slices:
-        key = name_of(found, one), one["slice"]
+        key = known[one["rank"]][int(one["communicator"])].name, one["slice"]
         begun[key] = min(begun.get(key, one["begin"]), one["begin"])
     for one in matches:
-        assert begun[name_of(found, one), one["slice"]] <= one["begin"]
-
-
-def name_of(found, row):
-    return trace.query.mpi_communicators(found, int(row["rank"]))[int(row["communicator"])].name
+        name = known[one["rank"]][int(one["communicator"])].name
+        assert begun[name, one["slice"]] <= one["begin"]
 
 
 def test_the_analysis_finds_nothing_wrong_with_it(mpiexec, tmp_path):

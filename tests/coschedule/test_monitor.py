@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse import bcs
 from pse.errors import UsageError
@@ -52,7 +53,7 @@ def test_a_communicator_takes_what_the_environment_chooses(mpiexec, tmp_path):
     assert "PSE_BCS_MMDS_METRICS names 'Barier', and there is no such metric" in ended.err
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=some_of(40))
 @given(st.lists(st.integers(0, 2**40), max_size=20), st.integers(0, 2**40))
 def test_a_report_comes_back_from_its_file(tmp_path_factory, counts, total):
     path = tmp_path_factory.mktemp("reports") / "one.npy"

@@ -33,14 +33,6 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCED = re.compile(r"^(`{3,}).*?^\1[ ]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 ENTRIES = re.split(r"^## ", (DOCS / "diagnostics.md").read_text(), flags=re.MULTILINE)[1:]
 FENCES = re.compile(r"^(`{3,}).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
-SMALLER = {
-    "-D frames=12": "-D frames=4",
-    "-D N=64 -D Re=400": "-D N=16 -D Re=100",
-    "programs/flow/plate.coven": "programs/flow/plate.coven -D NX=24 -D NY=16 -D NZ=2",
-    "programs/galaxies.coven": "programs/galaxies.coven -D bodies=500 -D steps=50",
-    "-D steps=2000 -D from=1500": "-D steps=100 -D from=50",
-}
-"""Sizes of the pictures of programs: those of the pages are computed every night."""
 TABLE = re.compile(r"<!-- table: imports -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -242,17 +234,18 @@ def test_the_api_reference_can_find_what_facades_export():
     assert not [(facade, name) for facade, file, name in exports() if name not in known(file)]
 
 
-@pytest.mark.parametrize("size", SMALLER)
-def test_what_is_made_smaller_is_in_one_command_of_a_page(size):
-    text = "\n".join(page.read_text() for page in MANUAL)
-    assert len(re.findall(rf"^pse run .*{re.escape(size)}", text, re.MULTILINE)) == 1
+def test_the_gallery_draws_every_view():
+    drawn = re.findall(r"--view ([\w-]+)", (DOCS / "gallery.md").read_text())
+    assert pse.views.VIEWS.keys() <= set(drawn)
 
 
-@pytest.fixture(
-    scope="module", params=[SMALLER, pytest.param({}, marks=pytest.mark.nightly)], ids=["small", "as it is"]
-)
-def site(request, tmp_path_factory):
-    """Build the site, with all that its pages show; what their tests run is not run again."""
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site, with all that its pages show; what their tests run is not run again.
+
+    That takes minutes, most of them for pictures of programs: every night.  Links, the navigation and the
+    names that facades export are tested each time.
+    """
     pytest.importorskip("mkdocs", reason="mkdocs is in the extra docs: make docs")
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
@@ -262,12 +255,12 @@ def site(request, tmp_path_factory):
         warnings.simplefilter("ignore", DeprecationWarning)  # Plugins' own.
         config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(directory), strict=True)
         gallery = config.hooks["docs/generate/gallery.py"]
-        patch.setattr(gallery, "run", run_unless_followed(gallery, request.param))
+        patch.setattr(gallery, "run", run_unless_followed(gallery))
         build(config)
     return directory
 
 
-def run_unless_followed(gallery: ModuleType, smaller: dict[str, str]) -> Callable[[str, Path], None]:
+def run_unless_followed(gallery: ModuleType) -> Callable[[str, Path], None]:
     """Make what the hook runs: of an example it takes what is left where the page was followed."""
     pages = [DOCS / name for name in gallery.PAGES]
     examples = {line: page for page in pages for line in console_lines(page)}
@@ -275,8 +268,6 @@ def run_unless_followed(gallery: ModuleType, smaller: dict[str, str]) -> Callabl
 
     def run(command: str, directory: Path) -> None:
         if command not in examples:
-            for size, small in smaller.items():
-                command = command.replace(size, small)
             return really(command, directory)
         wrong, left = followed(examples[command])
         assert not wrong, "\n\n".join(wrong)
@@ -296,20 +287,23 @@ def console_lines(page: Path) -> Iterator[str]:
 
 
 @pytest.mark.mpi
-@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
 def test_the_site_has_its_generated_pages(site):
     assert not {name for name in GENERATED if not (site / name.replace(".md", ".html")).exists()}
 
 
 @pytest.mark.mpi
-@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
 def test_the_api_reference_has_what_the_facades_export(site):
     page = (site / "api" / "pse.trace.html").read_text()
     assert not [name for name in pse.trace.__all__ if f'id="pse.trace.{name}"' not in page]
 
 
 @pytest.mark.mpi
-@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
 def test_the_gallery_has_every_view(site):
     page = (site / "gallery.html").read_text()
     pictures = "".join(path.name for path in (site / "gallery").iterdir())
@@ -317,7 +311,8 @@ def test_the_gallery_has_every_view(site):
 
 
 @pytest.mark.mpi
-@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
 def test_pages_fetch_nothing_from_other_machines(site):
     fetched = re.compile(r"<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=\"?(https?:)?//[^>]*>")
     pages = {str(page.relative_to(site)): fetched.findall(page.read_text()) for page in site.rglob("*.html")}

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.planted_measurements import SIZES, eager_then_rendezvous, planted_exchanges
 from scipy.optimize import least_squares
 
@@ -98,7 +99,7 @@ def test_paper_mode_is_ordinary_least_squares_for_each_rank_averaged(exchanges):
     assert found.seconds(1024) == found.alpha + 1024 * found.beta
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=some_of(30), deadline=None)
 @given(line=LINES, seed=st.integers(0, 2**32 - 1), noise=st.floats(0, 0.3))
 def test_lines_are_those_of_scipys_soft_l1(line, seed, noise):
     sizes = np.array(SIZES, float)
@@ -116,7 +117,7 @@ def test_lines_are_those_of_scipys_soft_l1(line, seed, noise):
     assert np.isfinite([alpha[0, 0], beta[0, 0]]).all()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=some_of(20), deadline=None)
 @given(lines=st.tuples(LINES, LINES), place=st.integers(4, 18))
 def test_planted_segments_are_found_without_noise(lines, place):
     sizes = np.array(SIZES)

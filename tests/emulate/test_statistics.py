@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.planted_measurements import planted_cycles, planted_exchanges, planted_results
 from scipy import stats
 
@@ -102,7 +103,7 @@ def test_autocorrelation_is_that_of_the_definition():
     assert autocorrelation(series, 3) == pytest.approx(expected)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(seed=st.integers(0, 10**6), period=st.integers(4, 100), phase=st.integers(0, 3))
 def test_planted_periods_are_found(seed, period, phase):
     series = noise(1000, seed)
@@ -126,7 +127,7 @@ def test_quiet_series_have_neither_periods_nor_changes():
     assert sum(map(bool, alarms)) <= 2
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(seed=st.integers(0, 10**6), place=st.integers(60, 340), factor=st.sampled_from([0.6, 1.25, 2.0]))
 def test_planted_changes_are_found(seed, place, factor):
     series = noise(400, seed)

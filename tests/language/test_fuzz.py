@@ -4,7 +4,7 @@ import re
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
-from pse_testing.example_counts import tried
+from pse_testing.example_counts import some_of, tried
 
 from pse.errors import ProgramError
 from pse.language import (
@@ -18,7 +18,7 @@ from pse.language import (
 from pse.language.diagnostics._diagnostic import has_errors
 from pse.language.io._source_file import decode
 
-RELAXED = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=some_of(120), deadline=None, suppress_health_check=list(HealthCheck))
 
 WORDS = st.sampled_from(
     [

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse.language import inspect_program, parse_program
 from pse.language.syntax import scan
@@ -55,7 +56,7 @@ def places(tokens):
     return [(t.type, str(t), t.line, t.column, t.end_line, t.end_column) for t in tokens]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=some_of(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(TEXTS), st.lists(EDIT, min_size=1, max_size=5))
 @example(LARGE, [(0.0, 0, "\n"), (0.5, 0, "{"), (0.5, 1, ""), (0.9, 5, "(")])
 @example("coven 1\nprogram p {\n  if a {\n    print(1)\n  }\n}\n", [(0.865, 0, "\n")])

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from hypothesis import HealthCheck, example, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pygls.workspace import PositionCodec
 
 from pse.lsp import _outline as outline
@@ -110,7 +111,7 @@ def known_of(analysis):
     }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=some_of(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.just(SEGMENTS), st.sampled_from(TEXTS)), st.lists(EDIT, min_size=1, max_size=5))
 @example(SEGMENTS, [(commented, 0.95, 0.0, "a"), (commented, 0.3, 0.0, "a"), (further_down, 0.6, 0.0, "a")])
 @example(SEGMENTS, [(commented, 0.95, 0.0, "a"), (with_word, 0.5, 0.4, "w"), (with_word, 0.1, 0.0, "n")])

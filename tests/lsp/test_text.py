@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from lsprotocol import types
+from pse_testing.example_counts import some_of
 from pse_testing.expectations import mended
 from pygls.workspace import PositionCodec
 
@@ -228,7 +229,7 @@ def test_formatting_is_that_of_pse_fmt_and_changes_only_lines_that_differ():
     st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9),
     st.lists(st.sampled_from(["a", "b", ""]), max_size=9),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some_of(200), deadline=None)
 def test_line_edits_make_any_text_of_any_other(old, new):
     before, after = "\n".join(old), "\n".join(new)
     lines = Lines(before, PositionCodec())

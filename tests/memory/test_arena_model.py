@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from pse_testing.example_counts import some_of
 
 from pse.memory import Arena, ArenaMemoryError
 
@@ -100,4 +101,4 @@ class ArenaMachine(RuleBasedStateMachine):
 
 
 TestArenaModel = ArenaMachine.TestCase
-TestArenaModel.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestArenaModel.settings = settings(max_examples=some_of(60), stateful_step_count=40, deadline=None)

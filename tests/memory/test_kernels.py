@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse.memory._kernels import keep_rows, leaving_rows, pack_rows, strided_copy
 
@@ -47,7 +48,7 @@ def copies(draw):
 
 
 @given(copies())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some_of(300), deadline=None)
 def test_strided_copy_is_its_definition(case):
     """The bytes between the elements don't change either."""
     source, memory, array = case
@@ -117,7 +118,7 @@ def migrations(draw):
 
 
 @given(migrations())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some_of(300), deadline=None)
 def test_rows_that_leave_and_rows_that_stay(case):
     """Those that stay may be put where all are, and overlap with what they were."""
     owner, width, count, here, shift = case

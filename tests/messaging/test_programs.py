@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pse_testing import harness
+from pse_testing.example_counts import some_of
 from pse_testing.harness import compile_program, make_job, run
 
 from pse import partition
@@ -119,7 +120,7 @@ def test_an_operation_of_the_users_combines_in_order():
 
 
 @settings(
-    max_examples=12,
+    max_examples=some_of(12),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.program_composer import Composer
 
 from pse.language.check._ir import (
@@ -182,7 +183,7 @@ class Run:
         }
 
 
-@settings(max_examples=300)
+@settings(max_examples=some_of(300))
 @given(program=programs(), seed=st.integers(0, 2**32))
 def test_calls_of_folded_threads_never_overlap_in_any_run(program, seed):
     placed = fold_threads(program, place_threads(program), parallel=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import networkx as nx
 import pytest
 from hypothesis import event, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse.language.check._ir import (
     Argument,
@@ -342,7 +343,7 @@ class Reference:
         return reads.union(*(nx.ancestors(graph, read) for read in reads))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 @given(programs())
 def test_liveness_is_what_reachability_says(random: ResolvedProgram) -> None:
     live = analyse_liveness(random)
@@ -521,7 +522,7 @@ def paths(live: Liveness, most: int) -> Iterator[Simulation]:
             waiting += [(*stem, choice) for choice in range(1, simulation.choices[place])]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 @given(programs(), st.sampled_from([analyse_liveness, analyse_run_liveness]))
 def test_every_path_reads_what_it_holds_and_releases_it_once(
     random: ResolvedProgram, solve: Callable[[ResolvedProgram], Liveness]
@@ -532,7 +533,7 @@ def test_every_path_reads_what_it_holds_and_releases_it_once(
         simulation.run()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some_of(100), deadline=None)
 @given(programs())
 def test_what_flows_on_some_path_is_an_edge_of_the_graph(random: ResolvedProgram) -> None:
     graph = build_graph(random)

@@ -3,9 +3,11 @@
 import numpy as np
 from hypothesis import HealthCheck, settings, strategies as st
 
+from pse_testing.example_counts import some_of
+
 COUNTS = st.sampled_from([0, 1, 2, 3, 40, 5000])  # inside the message, as a block, by reference
 relaxed = settings(
-    max_examples=60,
+    max_examples=some_of(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.traces import patch_header, set_host, small_definitions, write_rank
 
 from pse import trace
@@ -59,7 +60,7 @@ TRUE = Clock(0, 0)
     drift=st.floats(-1e-4, 1e-4),
     times=st.lists(st.integers(BEGIN // 2, 2 * END), min_size=1, max_size=20),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some_of(60), deadline=None)
 def test_a_clock_that_is_off_and_drifts_is_corrected(tmp_path_factory, write_on, ahead, drift, times):
     directory, clock = tmp_path_factory.mktemp("drift"), Clock(ahead, drift)
     write_on(directory, 0, "a", [BORN])
@@ -187,7 +188,7 @@ def test_between_comparisons_offsets_are_interpolated_and_beyond_them_the_mean_d
     words=st.lists(st.tuples(*[st.integers(0, 2**64 - 1)] * 3), max_size=4),
     zero=st.integers(0, 2**64 - 1),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some_of(60), deadline=None)
 def test_senseless_comparisons_are_never_more_than_a_problem(tmp_path_factory, write_on, words, zero):
     directory = tmp_path_factory.mktemp("senseless")
     write_on(directory, 0, "a", [call(0, 10)])

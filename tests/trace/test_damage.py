@@ -6,6 +6,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.traces import small_definitions, write_rank
 
 from pse import trace
@@ -14,7 +15,7 @@ from pse.trace.format._events import HEADER_DTYPE
 
 FILES = ["definitions.json", "rank-00000.events", "rank-00001.events", "rank-00001.mpi.events"]
 SHARED = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=some_of(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

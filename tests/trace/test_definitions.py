@@ -4,6 +4,7 @@ import json
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.traces import small_definitions
 
 from pse import trace
@@ -15,7 +16,7 @@ SCALAR = st.one_of(
 
 
 @given(parameters=st.dictionaries(TEXT, SCALAR), environment=st.dictionaries(TEXT, st.lists(SCALAR)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 def test_definitions_are_read_as_they_were_written(parameters, environment):
     written = small_definitions(parameters=parameters, environment=environment)
     assert trace.Definitions.from_json(written.to_json()) == written

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.traces import write_rank
 
 from pse import trace
@@ -36,7 +37,7 @@ def counted(events):
 
 
 @given(events=EVENTS, certain=st.integers(0, 50), cut=st.integers(0, 40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 def test_a_scan_counts_in_as_many_pieces_as_it_likes(events, certain, cut):
     types, found = np.zeros(len(events), "u1"), np.zeros(262, "<u8")
     records = array(events)
@@ -76,7 +77,7 @@ def row_of(event, shift):
     shift=st.integers(-(2**63), 2**63 - 1),
     room=st.none() | st.integers(0, 9),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 def test_rows_are_what_their_moves_say(events, wanted, shift, room):
     flags, types = np.zeros(256, "u1"), np.array([event[1] % 256 for event in events], "u1")
     flags[list(wanted)] = 1
@@ -119,7 +120,7 @@ KEYS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=30)
 
 
 @given(one=KEYS, other=KEYS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 def test_sorted_keys_are_matched_one_to_one(one, other):
     one, other = sorted(one), sorted(other)
     columns = [np.array([key[part] for key in keys], "<u8") for keys in (one, other) for part in (0, 1)]
@@ -135,7 +136,7 @@ WIDE = st.lists(st.tuples(*[st.sampled_from([0, 1, 7, 2**33, 2**64 - 1])] * 4), 
 
 
 @given(one=WIDE, other=WIDE, order=st.randoms())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 def test_keys_of_any_width_in_any_order_are_matched(one, other, order):
     order.shuffle(one)
     order.shuffle(other)
@@ -146,7 +147,7 @@ def test_keys_of_any_width_in_any_order_are_matched(one, other, order):
 
 
 @given(one=st.lists(st.integers(0, 9)), other=st.lists(st.integers(0, 9)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some_of(100), deadline=None)
 def test_two_writers_records_become_one_order(one, other):
     first, second = np.zeros(len(one), EVENT_DTYPE), np.zeros(len(other), EVENT_DTYPE)
     first["time"], second["time"], second["site"] = sorted(one), sorted(other), 1
@@ -194,7 +195,7 @@ def memory_changes(ranks):
 
 
 @given(ranks=st.lists(ROWS, min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some_of(60), deadline=None)
 def test_tables_are_what_their_records_say(tmp_path_factory, ranks):
     directory = tmp_path_factory.mktemp("tables")
     for rank, rows in enumerate(ranks):

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.traces import small_definitions, text_rows, write_rank, write_trace
 
 from pse import trace
@@ -241,7 +242,7 @@ def ended(begin, time, values):
 
 
 @given(rows=histories())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 def test_all_events_survive_the_way_there_and_back(tmp_path_factory, rows):
     home = tmp_path_factory.mktemp("any")
     directory = home / "trace"

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse import trace
 from pse.trace.format._events import EVENT_DTYPE, HEADER_DTYPE
@@ -198,7 +199,7 @@ def whole(tmp_path_factory):
 @given(state=st.sampled_from(["closed", "killed"]), end=st.integers(0, HEADER + 48 * 50))
 @example(state="closed", end=HEADER)
 @example(state="killed", end=HEADER)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some_of(100), deadline=None)
 def test_cut_at_any_byte_the_events_before_it_are_there(whole, tmp_path_factory, state, end):
     directory = tmp_path_factory.mktemp("cut")
     (directory / "rank-00000.events").write_bytes(whole[state][:end])
@@ -224,7 +225,7 @@ def test_a_count_beyond_the_file_is_not_believed(small_trace):
 
 
 @given(position=st.integers(0, HEADER_DTYPE.itemsize - 1), byte=st.integers(0, 255))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some_of(200), deadline=None)
 def test_a_damaged_header_is_never_more_than_an_error(whole, tmp_path_factory, position, byte):
     directory = tmp_path_factory.mktemp("damaged")
     data = bytearray(whole["closed"])
@@ -235,7 +236,7 @@ def test_a_damaged_header_is_never_more_than_an_error(whole, tmp_path_factory, p
 
 
 @given(data=st.binary(min_size=48, max_size=48 * 30))
-@settings(max_examples=200, deadline=None, suppress_health_check=SHARED_FIXTURES)
+@settings(max_examples=some_of(200), deadline=None, suppress_health_check=SHARED_FIXTURES)
 def test_events_without_sense_are_counted_without_a_crash(whole, tmp_path_factory, data, capsys):
     directory = tmp_path_factory.mktemp("senseless")
     events = np.frombuffer(data[: len(data) // 48 * 48], EVENT_DTYPE).copy()

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse import trace
 from pse.text import printable_text
@@ -33,7 +34,7 @@ EVENTS = st.lists(
 
 
 @given(rows=EVENTS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 def test_events_come_back_as_they_were_written(rows, tmp_path_factory):
     directory = tmp_path_factory.mktemp("trace")
     with trace.Recorder(directory, 3) as recorder:
@@ -105,7 +106,7 @@ def test_the_header_tells_when_and_where(tmp_path):
         unsigned(32), st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1)
     )
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 def test_names_are_read_as_they_were_recorded_but_in_one_line(names, tmp_path_factory):
     directory = tmp_path_factory.mktemp("trace")
     with trace.Recorder(directory, 0) as recorder:

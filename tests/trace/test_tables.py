@@ -1,6 +1,7 @@
 """Tables from events: by hand for a small run, against plain Python for random ones."""
 
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.traces import write_rank
 
 from pse import trace
@@ -80,7 +81,7 @@ MESSAGES = st.lists(st.tuples(RANKS, RANKS, st.integers(0, 2**64 - 1)), unique=T
 
 
 @given(messages=MESSAGES, lost=st.integers(0, 2**40), unsent=st.integers(0, 2**40), order=st.randoms())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some_of(60), deadline=None)
 def test_messages_are_matched_as_a_dictionary_would(tmp_path_factory, messages, lost, unsent, order):
     directory = tmp_path_factory.mktemp("messages")
     out = [message for bit, message in enumerate(messages) if not lost >> bit & 1]

@@ -205,7 +205,7 @@ def test_slices_are_drawn_and_told(load, tmp_path, make) -> None:
 
 @pytest.mark.slow
 def test_a_thousand_ranks_are_a_screenful_in_every_panel(load, tmp_path, browser) -> None:
-    write_trace(tmp_path / "trace", 60_000, 512)
+    write_trace(tmp_path / "trace", 12_000, 512)
     opened = trace.open(tmp_path / "trace")
     write_html(opened, tmp_path / "view.html")
     ask = load(tmp_path / "view.html")

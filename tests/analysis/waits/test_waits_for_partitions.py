@@ -4,6 +4,7 @@ import functools
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.traces import (
     call_rows,
     collective_rows,
@@ -194,7 +195,7 @@ def mixed(queues, order):
 
 
 @given(sent=MESSAGES, lost=st.integers(0, 2**20), order=st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some_of(60), deadline=None)
 def test_messages_are_matched_as_queues_would(tmp_path_factory, sent, lost, order):
     """Messages of one kind keep their order; the last of some never come."""
     home = tmp_path_factory.mktemp("any")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as arrays
+from pse_testing.example_counts import some_of
 
 from pse._locks import try_lock
 from pse.errors import RunError, UsageError
@@ -74,7 +75,7 @@ def check(directory):
     return manifest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some_of(60), deadline=None)
 @given(ranks=st.lists(values(), min_size=1, max_size=3))
 def test_any_values_come_back_as_they_were(ranks, tmp_path_factory):
     directory = tmp_path_factory.mktemp("any")
@@ -92,7 +93,7 @@ def test_any_values_come_back_as_they_were(ranks, tmp_path_factory):
     reader.close()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=some_of(30), deadline=None)
 @given(text=st.text(max_size=50), options=st.lists(st.text(max_size=9)), data=st.data())
 def test_any_manifest_comes_back_as_it_was(text, options, data, tmp_path_factory):
     directory = tmp_path_factory.mktemp("manifest")
@@ -126,7 +127,7 @@ def damaged(directory, contents, name, data):
     return refused.value.message
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some_of(200), deadline=None)
 @given(data=st.data())
 def test_any_changed_byte_is_found_and_its_file_named(checkpoint, data):
     directory, contents = checkpoint
@@ -139,7 +140,7 @@ def test_any_changed_byte_is_found_and_its_file_named(checkpoint, data):
     assert re.search("altered|damaged", words)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some_of(60), deadline=None)
 @given(data=st.data())
 def test_any_truncation_is_found_and_its_file_named(checkpoint, data):
     directory, contents = checkpoint

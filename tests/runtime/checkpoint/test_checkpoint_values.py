@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse.language.types._expressions import Number
 from pse.language.types._types import Distribution, Pattern
@@ -37,7 +38,7 @@ def place(i, j):
     return 1000 * i + j + 1
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=some_of(80))
 @given(shape=EXTENTS, before=cuts(), now=cuts())
 def test_pieces_are_cut_anew(shape, before, now):
     sources = [(piece, held(piece, place)) for piece in pieces(shape, *before)]
@@ -47,7 +48,7 @@ def test_pieces_are_cut_anew(shape, before, now):
         assert (made == held(piece, place)).all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=some_of(40))
 @given(shape=EXTENTS, before=GRIDS, now=GRIDS, halo=st.integers(1, 2))
 def test_halos_get_what_the_cells_owners_have_and_ghosts_stay(shape, before, now, halo):
     """The halo of another block is old; the ghost cells around the whole array are nobody else's."""

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse.errors import ProgramError
 from pse.language.types._expressions import Name, Number
@@ -21,7 +22,7 @@ from pse.runtime.distribution import (
 
 EXTENTS = {1: 60, 2: 20, 3: 7, 4: 5}
 PARTS = {1: 7, 2: 4, 3: 3, 4: 2}
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=some_of(60))
 """A slow machine is no failure."""
 
 

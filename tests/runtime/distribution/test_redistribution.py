@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import RunError
@@ -50,7 +51,7 @@ PLACES = {
     "no shared memory": {"shared_memory": False},
 }
 KINDS = ["block({})", "cyclic({})", "block_cyclic({}, 2)", "backwards({})", "scattered({})"]
-quick = settings(deadline=None, max_examples=12)
+quick = settings(deadline=None, max_examples=some_of(12))
 """A slow machine is no failure."""
 
 

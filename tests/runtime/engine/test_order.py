@@ -10,6 +10,7 @@ import time
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import ProgramError
@@ -144,7 +145,7 @@ STEPS = st.lists(
 
 
 @settings(  # Not shrunk: a smaller program seldom meets its ranks in the same order.
-    max_examples=25,
+    max_examples=some_of(25),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -2,6 +2,7 @@
 
 import numpy as np
 from hypothesis import example, given, settings, strategies as st
+from pse_testing.example_counts import some_of
 
 from pse._abi.plan import (
     ArgumentKind,
@@ -127,7 +128,7 @@ def assert_agreed(tree, environment):
         assert (found, isinstance(found, float)) == (expected, isinstance(expected, float))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=some_of(400), deadline=None)
 @given(values | conditions, integers, st.integers(-5, 5), reals, reals)
 def test_ranks_evaluate_as_the_checker_does(tree, i, j, x, y):
     assert_agreed(tree, {"i": i, "j": j, "x": x, "y": y})
@@ -144,7 +145,7 @@ planes = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some_of(200), deadline=None)
 @given(planes, complexes, complexes)
 def test_complex_numbers_keep_their_imaginary_part(tree, z, w):
     environment = {"z": z, "w": w}
@@ -166,7 +167,7 @@ texts = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some_of(300), deadline=None)
 @given(
     st.builds(Binary, st.sampled_from(COMPARISONS), texts, texts), integers, reals, st.text("ab", max_size=2)
 )
@@ -187,7 +188,7 @@ whole = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some_of(300), deadline=None)
 @example(Binary("%", Number(-(2**63)), Name("i")), -1, 0)
 @given(whole | st.builds(Binary, st.sampled_from(COMPARISONS), whole, whole), extremes, extremes)
 def test_integers_keep_all_their_bits_or_have_no_value(tree, i, j):

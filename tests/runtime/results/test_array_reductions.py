@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.harness import compile_program, make_job, run
 from pse_testing.oracle import in_tree
 
@@ -73,7 +74,7 @@ def values_of(element, shape, seed):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_arrays_are_combined_as_numpy_does_in_the_order_of_the_tree(folders, place):
-    @settings(deadline=None, max_examples=15)
+    @settings(deadline=None, max_examples=some_of(15))
     @given(
         element=st.sampled_from(["f64", "i32", "c128"]),
         operation=st.sampled_from(sorted(NUMPY)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import PseError
@@ -165,7 +166,7 @@ def test_partitions_see_what_is_near_to_their_boxes(case, place, tmp_path):
     check(case, play(case, tmp_path, **place))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=some_of(12), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.integers(0, 30),

@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import RunError
@@ -52,14 +53,14 @@ def hear(folder, body, values=None, **how):
 
 
 @pytest.mark.parametrize("flight", ["", " inflight 2"])
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=some_of(25))
 @given(lower=SMALL, upper=SMALL, step=SMALL.filter(bool))
 def test_a_loop_has_the_values_of_its_range(folder, flight, lower, upper, step):
     body = f"for k in a .. b step s{flight} {{ thread_A hear(k) }}"
     assert hear(folder, body, {"a": lower, "b": upper, "s": step}) == list(range(lower, upper, step))
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=some_of(10))
 @given(edge=EDGES, step=st.sampled_from([2**62, -(2**62), 2**63 - 1]))
 def test_iterations_in_flight_end_at_the_ends_of_the_integers(folder, edge, step):
     lower = -(2**63) if step > 0 else 2**63 - 1

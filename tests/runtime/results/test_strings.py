@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from pse_testing.example_counts import some_of
 from pse_testing.harness import compile_program, make_job, run
 
 from pse.errors import RunError
@@ -190,19 +191,19 @@ SHORT = st.builds(
 
 
 @given(values=st.lists(REALS | POWERS | SHORT, min_size=1, max_size=40))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some_of(40), deadline=None)
 def test_reals_are_joined_as_python_writes_them(folder, values):
     assert joined(folder, "real", values) == [f"<{value}>" for value in values]
 
 
 @given(values=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=40))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=some_of(15), deadline=None)
 def test_integers_are_joined_as_python_writes_them(folder, values):
     assert joined(folder, "integer", values) == [f"<{value}>" for value in values]
 
 
 @given(values=st.lists(st.builds(complex, REALS, REALS), min_size=1, max_size=20))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=some_of(20), deadline=None)
 def test_complex_numbers_are_joined_as_python_writes_them(folder, values):
     assert joined(folder, "pair", values) == [f"<{value}>" for value in values]
 

@@ -40,13 +40,14 @@ program many_messages {
 pytestmark = pytest.mark.mpi
 
 
-@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (3, 2), (4, 3)])
+@pytest.mark.parametrize("rounds", ["15", pytest.param("40", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (3, 2), pytest.param(4, 3, marks=pytest.mark.nightly)])
 def test_a_program_in_c_gives_what_it_gives_without(
-    stacked_program, calls, called_without_tools, ranks, seed
+    stacked_program, calls, called_without_tools, ranks, seed, rounds
 ):
-    taken = stacked_program(ranks, BCS, calls, str(seed), "40")
+    taken = stacked_program(ranks, BCS, calls, str(seed), rounds)
     assert taken.code == 0, taken.err
-    assert taken.out == called_without_tools(ranks, str(seed), "40")
+    assert taken.out == called_without_tools(ranks, str(seed), rounds)
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -56,8 +57,14 @@ def test_a_program_in_python_gives_what_it_gives_without(stacked, ranks):
     assert taken.out == plain.out
 
 
-@pytest.mark.parametrize("mode", ["early", "strict"])
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(
+    ("ranks", "mode"),
+    [
+        (1, "early"),
+        (3, "strict"),
+        *(pytest.param(*one, marks=pytest.mark.nightly) for one in ((1, "strict"), (3, "early"))),
+    ],
+)
 def test_programs_with_more_operations_than_buffers_end(stacked, ranks, mode):
     program = str(LAYER_PROGRAMS / "pending.py")
     ended = stacked(ranks, f"{BCS}argument mode {mode}\n", program, "mpi", "2", "15000", mode)

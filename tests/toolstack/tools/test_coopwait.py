@@ -15,7 +15,10 @@ MANY = 20
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (2, 4), (3, 1), (3, 2), (4, 3)])
+@pytest.mark.parametrize(
+    ("ranks", "seed"),
+    [(1, 1), (3, 2), *(pytest.param(*one, marks=pytest.mark.nightly) for one in ((2, 4), (3, 1), (4, 3)))],
+)
 def test_every_blocking_routine_gives_what_it_gives_without(
     stacked_program, calls, called_without_tools, ranks, seed
 ):
