@@ -237,12 +237,13 @@ def test_line_edits_make_any_text_of_any_other(old, new):
     assert actions.edited(lines.lines, tuple(edits)) == after
 
 
+@pytest.mark.parametrize("step", [11, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("path", MALFORMED[::17], ids=lambda path: path.stem)
-def test_every_beginning_of_a_program_is_survived(path):
+def test_beginnings_of_a_program_are_survived(path, step):
     """A text that is being typed is mostly wrong: nothing raises, whatever is asked."""
     text = path.read_text().split("// expect")[0]
     finder = Finder()
-    for end in range(0, len(text), 3):
+    for end in range(0, len(text), step):
         analysis = Analysis(text[:end], str(PROGRAMS / path.name), PositionCodec(), finder)
         place = analysis.whole().end
         completion.complete(analysis, analysis, OpenFiles({}), place)

@@ -216,13 +216,14 @@ REGRESSIONS = {
 
 @pytest.mark.parametrize("name", REGRESSIONS)
 @pytest.mark.parametrize("depth", [1, 2])
-def test_programs_that_once_went_wrong_give_right_values(folder, name, depth, monkeypatch):
+@pytest.mark.parametrize("sizes", [(1, 3), pytest.param((2,), marks=pytest.mark.nightly)])
+def test_programs_that_once_went_wrong_give_right_values(folder, name, depth, sizes, monkeypatch):
     body = REGRESSIONS[name]
     if "reduce s(" in body:
         body = "  var f64 s = 0.0\n" + body + '  thread_A py.note_value("s", 0, s)\n'
     sample = Sample(folder, body)
     monkeypatch.setenv("PSE_TEST_SPIN", "40")
-    for processors in (1, 2, 3):
+    for processors in sizes:
         sample.check(processors, depth=depth)
         sample.check(processors, depth=depth, nodes=lambda rank: rank % 2)
 
@@ -248,7 +249,7 @@ STRESS = """
 
 
 @pytest.mark.parametrize("spin", [20, 200])
-@pytest.mark.parametrize("processors", [1, 2, 3])
+@pytest.mark.parametrize("processors", [1, 3, pytest.param(2, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_threads_of_random_speed_never_wait_for_each_other_for_ever(
     folder, monkeypatch, spin, processors, depth
