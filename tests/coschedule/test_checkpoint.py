@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.example_counts import nightly
 from pse_testing.jobs import THREE_NODES, TWO_NODES, needs_cliques
 
 pytestmark = pytest.mark.mpi
@@ -42,7 +43,7 @@ def test_a_killed_program_goes_on_as_if_nothing_had_been(mpiexec, ranks, tmp_pat
 @needs_cliques()
 @pytest.mark.parametrize(
     ("ranks", "env"),
-    [(3, TWO_NODES), pytest.param(4, THREE_NODES, marks=pytest.mark.nightly)],
+    [(3, TWO_NODES), *nightly((4, THREE_NODES))],
     ids=["2+1", "2+1+1"],
 )
 def test_a_program_killed_on_either_node_goes_on_as_if_nothing_had_been(mpiexec, ranks, env, tmp_path):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pse_testing.example_counts import nightly
 from pse_testing.jobs import TWO_NODES, beside_python, needs_cliques, unseen_until
 
 from pse import bcs
@@ -37,7 +38,7 @@ def test_operations_give_what_mpi_gives(mpiexec, ranks, mode):
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
-@pytest.mark.parametrize("seeds", [5, pytest.param(20, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("seeds", [5, *nightly(20)])
 @pytest.mark.parametrize("mode", ["early", "strict"])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_programs_with_more_operations_than_buffers_end(mpiexec, ranks, mode, seeds):
@@ -45,7 +46,7 @@ def test_programs_with_more_operations_than_buffers_end(mpiexec, ranks, mode, se
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
-@pytest.mark.parametrize("programs", [2, pytest.param(6, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("programs", [2, *nightly(6)])
 @pytest.mark.parametrize(("ranks", "buffers"), [(1, "1024"), (3, "1024"), (4, "1")])
 def test_random_programs_have_the_same_schedule_each_time(mpiexec, ranks, buffers, programs):
     ended = mpiexec(ranks, PROGRAMS / "same_schedule.py", str(programs), "early", buffers, timeout=120)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pse_testing.example_counts import nightly
 from pse_testing.jobs import THREE_NODES, TWO_NODES, beside_python, needs_cliques, unseen_until
 
 pytestmark = [pytest.mark.mpi, needs_cliques()]
@@ -31,7 +32,7 @@ STRICT_FAILURES = {
 @pytest.mark.parametrize("mode", ["early", "strict"])
 @pytest.mark.parametrize(
     ("ranks", "nodes"),
-    [(2, TWO_NODES), (3, TWO_NODES), pytest.param(5, THREE_NODES, marks=pytest.mark.nightly)],
+    [(2, TWO_NODES), (3, TWO_NODES), *nightly((5, THREE_NODES))],
     ids=["1+1", "2+1", "2+2+1"],
 )
 def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes, mode):
@@ -39,8 +40,9 @@ def test_operations_give_what_mpi_gives(mpiexec, ranks, nodes, mode):
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
-@pytest.mark.parametrize("mode", ["early", "strict"])
-@pytest.mark.parametrize("nodes", ["2", "5"])
+@pytest.mark.parametrize(
+    ("nodes", "mode"), [("2", "strict"), ("5", "early"), *nightly(("2", "early"), ("5", "strict"))]
+)
 def test_messages_of_all_sizes_arrive_whichever_way_they_go(mpiexec, nodes, mode):
     env = TWO_NODES | {"MPIR_CVAR_NUM_CLIQUES": nodes}
     ended = mpiexec(5, PROGRAMS / "payload_sizes.py", mode, env=env, timeout=120)
@@ -48,7 +50,9 @@ def test_messages_of_all_sizes_arrive_whichever_way_they_go(mpiexec, nodes, mode
 
 
 @pytest.mark.parametrize(("mode", "least", "most"), [("early", 2, 4), ("strict", 4, 6)])
-@pytest.mark.parametrize(("ranks", "nodes"), [(3, 2), (5, 3), (5, 5)], ids=["2+1", "2+2+1", "1+1+1+1+1"])
+@pytest.mark.parametrize(
+    ("ranks", "nodes"), [(3, 2), (5, 3), *nightly((5, 5))], ids=["2+1", "2+2+1", "1+1+1+1+1"]
+)
 def test_a_slice_takes_messages_along_a_tree(mpiexec, ranks, nodes, mode, least, most):
     """Strict ones two down and two up, and at most two more with which nodes ask for the next."""
     ended = mpiexec(
@@ -75,9 +79,10 @@ def test_senders_that_wait_for_buffers_have_the_same_schedule_each_time(mpiexec,
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
+@pytest.mark.parametrize("seeds", ["3", *nightly("8")])
 @pytest.mark.parametrize("mode", ["early", "strict"])
-def test_programs_with_more_operations_than_buffers_end(mpiexec, mode):
-    ended = mpiexec(3, PROGRAMS / "pending.py", "bcs", "8", "400", mode, env=TWO_NODES, timeout=120)
+def test_programs_with_more_operations_than_buffers_end(mpiexec, mode, seeds):
+    ended = mpiexec(3, PROGRAMS / "pending.py", "bcs", seeds, "400", mode, env=TWO_NODES, timeout=120)
     assert (ended.code, ended.out) == (0, ""), ended.err
 
 
@@ -99,8 +104,15 @@ def test_a_strobe_sender_that_leaves_with_an_error_ends_the_others(mpiexec):
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
-@pytest.mark.parametrize("mode", ["", ":strict"], ids=["early", "strict"])
-@pytest.mark.parametrize(("ranks", "victim"), [(2, 0), (3, 1), (5, 3)], ids=["sender", "leader", "other"])
+@pytest.mark.parametrize(
+    ("ranks", "victim", "mode"),
+    [
+        (2, 0, ""),
+        (3, 1, ":strict"),
+        (5, 3, ""),
+        *nightly((2, 0, ":strict"), (3, 1, ""), (5, 3, ":strict")),
+    ],
+)
 def test_a_rank_that_is_killed_on_another_node_is_named(tmp_path, monkeypatch, ranks, victim, mode):
     for name, value in TWO_NODES.items():
         monkeypatch.setenv(name, value)

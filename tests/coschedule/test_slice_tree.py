@@ -7,6 +7,7 @@ import random
 from collections import defaultdict
 
 import pytest
+from pse_testing.example_counts import nightly
 
 from pse.coschedule._simulation import EVERY_NODE, SliceTree
 
@@ -57,9 +58,7 @@ class Network:
             self.deliver()
 
 
-@pytest.mark.parametrize(
-    "nodes", [1, 2, 3, 5, 16, 33, *(pytest.param(many, marks=pytest.mark.nightly) for many in (300, 1024))]
-)
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 16, 33, *nightly(300, 1024)])
 def test_messages_grow_with_nodes_and_hops_with_their_logarithm(nodes):
     levels = math.ceil(math.log2(nodes))
     for first in {0, nodes // 2, nodes - 1}:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from lsprotocol import types
-from pse_testing.example_counts import some_of
+from pse_testing.example_counts import nightly, some_of
 from pse_testing.expectations import mended
 from pygls.workspace import PositionCodec
 
@@ -237,7 +237,7 @@ def test_line_edits_make_any_text_of_any_other(old, new):
     assert actions.edited(lines.lines, tuple(edits)) == after
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(3, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("step", [11, *nightly(3)])
 @pytest.mark.parametrize("path", MALFORMED[::17], ids=lambda path: path.stem)
 def test_beginnings_of_a_program_are_survived(path, step):
     """A text that is being typed is mostly wrong: nothing raises, whatever is asked."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from pse_testing.example_counts import nightly
 from pse_testing.harness import compile_program, make_job
 from pse_testing.jobs import TWO_NODES
 from pse_testing.oracle import Oracle
@@ -88,9 +89,7 @@ def test_frames_in_flight_are_saved_as_their_reference_has_them(
     assert (report["described_bytes"] > 0) or place == "no shared memory"
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns"), [(515, 512), pytest.param(2051, 2048, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize(("rows", "columns"), [(515, 512), *nightly((2051, 2048))])
 @pytest.mark.parametrize("place", PLACES)
 def test_large_arrays_are_exchanged_whole_and_copied_only_where_they_must_be(
     pse, here, place, rows, columns, nothing_left_behind
@@ -107,7 +106,7 @@ def test_large_arrays_are_exchanged_whole_and_copied_only_where_they_must_be(
         assert report["peak_shared_memory_bytes"] == 0
 
 
-@pytest.mark.parametrize("ranks", [3, pytest.param(5, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("ranks", [3, *nightly(5)])
 @pytest.mark.parametrize("environment", [{}, TWO_NODES], ids=["one node", "two nodes"])
 def test_a_bare_mpiexec_does_the_same(mpiexec, here, ranks, environment, nothing_left_behind):
     ended = mpiexec(ranks, "-m", "pse", "frames.coven", cwd=here, env=environment, timeout=240)

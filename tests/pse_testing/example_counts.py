@@ -1,4 +1,6 @@
-"""How many random examples a test tries: some each time, more every night."""
+"""How much a test tries: some examples, sizes and cases each time, more every night."""
+
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -29,3 +31,9 @@ def tried(examples: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "examples", [some_of(examples), pytest.param(4 * examples, marks=pytest.mark.nightly)]
     )
+
+
+def nightly(*values: Any) -> list[Any]:
+    """Give values of a parameter, or tuples of those of several, that only a nightly run tries."""
+    rows = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*row, marks=pytest.mark.nightly) for row in rows]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pse_testing.browser import until
+from pse_testing.example_counts import nightly
 from pse_testing.traces import call_rows, write_trace as write_rows
 
 from pse import trace
@@ -204,7 +205,7 @@ def test_slices_are_drawn_and_told(load, tmp_path, make) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processors", [64, pytest.param(512, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("processors", [64, *nightly(512)])
 def test_a_hundred_or_a_thousand_ranks_are_a_screenful_in_every_panel(
     load, tmp_path, browser, processors
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.example_counts import nightly
 from pse_testing.harness import compile_program, make_job, run
 from pse_testing.oracle import Oracle
 
@@ -249,7 +250,7 @@ STRESS = """
 
 
 @pytest.mark.parametrize("spin", [20, 200])
-@pytest.mark.parametrize("processors", [1, 3, pytest.param(2, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("processors", [1, 3, *nightly(2)])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_threads_of_random_speed_never_wait_for_each_other_for_ever(
     folder, monkeypatch, spin, processors, depth

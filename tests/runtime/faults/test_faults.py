@@ -11,6 +11,7 @@ import tempfile
 import time
 
 import pytest
+from pse_testing.example_counts import nightly
 from pse_testing.jobs import (
     LONG,
     PROGRAMS,
@@ -98,11 +99,6 @@ if os.environ.get("{rank}") == "2":
     sys.meta_path.insert(0, Broken)
 """
 """A sitecustomize.py: the installation that rank 2 finds lacks a module."""
-
-
-def nightly(*values):
-    """Give values of a parameter that only a nightly run tries."""
-    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
 
 
 def named_once(job, pattern):

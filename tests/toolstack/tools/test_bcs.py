@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.example_counts import nightly
 from pse_testing.jobs import TWO_NODES, beside_python, without_late_slices
 
 from pse import bcs, trace
@@ -40,8 +41,8 @@ program many_messages {
 pytestmark = pytest.mark.mpi
 
 
-@pytest.mark.parametrize("rounds", ["15", pytest.param("40", marks=pytest.mark.nightly)])
-@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (3, 2), pytest.param(4, 3, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("rounds", ["15", *nightly("40")])
+@pytest.mark.parametrize(("ranks", "seed"), [(1, 1), (3, 2), *nightly((4, 3))])
 def test_a_program_in_c_gives_what_it_gives_without(
     stacked_program, calls, called_without_tools, ranks, seed, rounds
 ):
@@ -62,7 +63,7 @@ def test_a_program_in_python_gives_what_it_gives_without(stacked, ranks):
     [
         (1, "early"),
         (3, "strict"),
-        *(pytest.param(*one, marks=pytest.mark.nightly) for one in ((1, "strict"), (3, "early"))),
+        *nightly((1, "strict"), (3, "early")),
     ],
 )
 def test_programs_with_more_operations_than_buffers_end(stacked, ranks, mode):

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pse_testing.example_counts import nightly
 
 PROGRAMS = Path(__file__).parent / "programs"
 CEXT = Path(__file__).parents[3] / "cext"
@@ -17,7 +18,7 @@ MANY = 20
 @pytest.mark.mpi
 @pytest.mark.parametrize(
     ("ranks", "seed"),
-    [(1, 1), (3, 2), *(pytest.param(*one, marks=pytest.mark.nightly) for one in ((2, 4), (3, 1), (4, 3)))],
+    [(1, 1), (3, 2), *nightly((2, 4), (3, 1), (4, 3))],
 )
 def test_every_blocking_routine_gives_what_it_gives_without(
     stacked_program, calls, called_without_tools, ranks, seed
