@@ -235,13 +235,24 @@ def test_a_damaged_header_is_never_more_than_an_error(whole, tmp_path_factory, p
         assert len(trace.open(directory).events(0)) <= len(data) // 48
 
 
+KNOWN = [int(kind) for kind in trace.EventType]
+
+
+def turn_of_a_thread():
+    """A turn of a thread whose number is none, and a call after it."""
+    events = np.zeros(2, EVENT_DTYPE)
+    events["type"] = [KNOWN.index(trace.EventType.THREAD), KNOWN.index(trace.EventType.REGION_LEAVE)]
+    events["a"] = 1 << 63
+    return events.tobytes()
+
+
 @given(data=st.binary(min_size=48, max_size=48 * 30))
+@example(data=turn_of_a_thread())
 @settings(max_examples=some_of(200), deadline=None, suppress_health_check=SHARED_FIXTURES)
 def test_events_without_sense_are_counted_without_a_crash(whole, tmp_path_factory, data, capsys):
     directory = tmp_path_factory.mktemp("senseless")
     events = np.frombuffer(data[: len(data) // 48 * 48], EVENT_DTYPE).copy()
-    known = [int(kind) for kind in trace.EventType]
-    events["type"] = np.array(known)[events["type"] % len(known)]
+    events["type"] = np.array(KNOWN)[events["type"] % len(KNOWN)]
     events["time"] %= 1 << 61  # A clock that is a century off is refused.
     header = bytearray(whole["closed"][:HEADER])
     header[RECORDS : RECORDS + 8] = len(events).to_bytes(8, "little")

@@ -123,7 +123,8 @@ def routine_threads(trace: TraceFiles) -> Array:
         events = trace.select(rank, EventType.THREAD, EventType.REGION_LEAVE)
         is_turn = events["type"] == EventType.THREAD
         turns, calls = np.flatnonzero(is_turn), np.flatnonzero(~is_turn)
-        parts.append(np.append(0, events["a"][turns])[np.searchsorted(turns, calls)].astype("<u4"))
+        numbers = np.append(np.uint64(0), events["a"][turns])  # As they are, though they make no sense.
+        parts.append(numbers[np.searchsorted(turns, calls)].astype("<u4"))
     return np.concatenate(parts)
 
 
