@@ -11,7 +11,7 @@ import ctypes
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,7 +182,7 @@ def load_module(reference: ModuleReference, mode: BuildMode = FAST) -> LoadedMod
     return _native(reference, built)
 
 
-def _agree(reference: ModuleReference, current: tuple[Signature, ...]) -> None:
+def _agree(reference: ModuleReference, current: Iterable[Signature]) -> None:
     """Refuse a module whose directive changed since the program was checked."""
     if not any(
         signature.name == reference.name and same(signature, reference.signature) for signature in current
