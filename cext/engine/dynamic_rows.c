@@ -65,21 +65,13 @@ static bool is_released(const pse_engine *s, const pse_call *call, int32_t slot)
     return false;
 }
 
-static bool is_held_once(const pse_engine *s, const pse_block *block)
-{
-    if (atomic_load(&block->pinned) > 0 || block->parent != 0)
-        return false;
-    return pse_engine_buffer_is_private(block)
-               ? atomic_load(&block->references) == 1
-               : pse_arena_references(s->arena, pse_engine_buffer_handle(s, block)) == 1;
-}
-
 /* The buffer of an input that nobody needs after the call, if it has room for the output; else NULL. */
 static pse_block *take_over(pse_engine *s, int32_t slot, uint64_t bytes)
 {
     const pse_engine_value *v = slot >= 0 ? pse_engine_slot_read(s->pending.context, slot) : NULL;
     if (v == NULL || v->state != VALUE_BUFFER || s->buffers.guarded || v->as.buffer->bytes < bytes ||
-        !is_released(s, s->pending.call, slot) || !is_held_once(s, v->as.buffer))
+        !is_released(s, s->pending.call, slot) || v->as.buffer->parent != 0 ||
+        !pse_engine_buffer_is_own(s, v->as.buffer))
         return NULL;
     pse_engine_buffer_retain(s, v->as.buffer, 1);
     return v->as.buffer;

@@ -128,7 +128,7 @@ CALL_DTYPE = np.dtype(
         ("first_part", "<i4"),  # ASSEMBLE: where each piece goes in the target
         ("parts", "<i4"),
         ("combination", "<i4"),  # COMBINE: a coven_op
-        ("alias", "u1"),  # PUBLISH, ASSEMBLE: nobody else reads the source, so views will do
+        ("alias", "u1"),  # PUBLISH, ASSEMBLE, DUPLICATE: nobody else reads the source, so views will do
         ("silent", "u1"),  # a first half of a call site: the second half accounts for both
         ("ordered", "u1"),  # has a communicator of several ranks
         ("region", "u1"),  # set of partitions that it works in, from 1; 0: outside PARALLEL

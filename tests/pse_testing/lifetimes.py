@@ -100,9 +100,7 @@ class Lifetimes(Oracle):
                 self.free_all_but({tag for tag in self.made if may_read(tag, here)})
                 self.order.append(statement.id)
                 super().statement(statement)
-                arrays = {output.tag for output in statement.outputs if output.type.shape}
-                self.free_all_but(self.made.keys() - arrays)
-                self.made |= dict.fromkeys(arrays, len(self.order))
+                self.define(statement, after)
                 # What nobody reads is free at once, even if the next round makes it anew.
                 self.free_all_but({tag for tag in self.made if may_read(tag, after)})
             case Swap(left, right):
@@ -115,6 +113,17 @@ class Lifetimes(Oracle):
             case _:
                 self.rest = after
                 super().statement(statement)
+
+    def define(self, site: CallSite, after: Rest) -> None:
+        """Note what a call makes; what it copies and nobody reads any more goes on under another name."""
+        arrays = {output.tag for output in site.outputs if output.type.shape}
+        made = dict.fromkeys(arrays, len(self.order))
+        if arrays and site.label == "copy":
+            source = str(site.inputs[0].tag)
+            if source in arrays or not may_read(source, after):
+                made = dict.fromkeys(arrays, self.made.pop(source))
+        self.free_all_but(self.made.keys() - arrays)
+        self.made |= made
 
     def loop(self, loop: For | While) -> None:
         """Go through a loop's rounds; the look-ahead from inside goes through its head."""

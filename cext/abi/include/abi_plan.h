@@ -258,7 +258,7 @@ typedef struct pse_call {
     int32_t first_part; /* ASSEMBLE: where each piece goes in the target */
     int32_t parts;
     int32_t combination; /* COMBINE: a coven_op */
-    uint8_t alias; /* PUBLISH, ASSEMBLE: nobody else reads the source, so views will do */
+    uint8_t alias; /* PUBLISH, ASSEMBLE, DUPLICATE: nobody else reads the source, so views will do */
     uint8_t silent; /* a first half of a call site: the second half accounts for both */
     uint8_t ordered; /* has a communicator of several ranks */
     uint8_t region; /* set of partitions that it works in, from 1; 0: outside PARALLEL */

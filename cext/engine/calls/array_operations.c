@@ -27,19 +27,14 @@ static bool lies_there(const pse_engine *s, const pse_part *part, uint64_t ahead
 /* Whether another tag stands for the same buffer: whoever has it may change it once we let go of ours. */
 static bool is_shared(pse_engine *s, const pse_block *block)
 {
-    if (!(block->flags & PSE_BLOCK_LENT))
-        return false;
-    uint32_t references = pse_engine_buffer_is_private(block)
-                              ? atomic_load(&block->references)
-                              : pse_arena_references(s->arena, pse_engine_buffer_handle(s, block));
-    return references > 1;
+    return block->flags & PSE_BLOCK_LENT && !pse_engine_buffer_is_own(s, block);
 }
 
 /* The block of which all pieces are views, each where it belongs; NULL if there is none. */
 static pse_block *common_parent(pse_engine *s, const pse_call *call, const pse_engine_value *v)
 {
     pse_block *first = v->as.pieces[0].buffer;
-    if (v->count == 1 && first->parent == 0) {
+    if (v->count == 1) {
         const pse_part *part = &s->plan->parts[call->first_part];
         return part->moves == 1 && lies_there(s, part, 0) && !is_shared(s, first) ? first : NULL;
     }
@@ -56,22 +51,34 @@ static pse_block *common_parent(pse_engine *s, const pse_call *call, const pse_e
     return parent;
 }
 
+/* The block that can be a call's output as it is; NULL if there is none. */
+static pse_block *ready_made(pse_engine *s, const pse_call *call, const pse_engine_value *v, int ndim,
+                             const int64_t *shape)
+{
+    bool copies = call->kind == PSE_CALL_DUPLICATE;
+    pse_block *block = copies ? v->as.buffer : common_parent(s, call, v);
+    if (block == NULL || v->count > 1)
+        return block;
+    /* Whoever still reads it neither waits until a copy of it is changed, nor sees it in another shape. */
+    bool changes = copies || !pse_engine_layout_is(&block->layout, ndim, shape);
+    return changes && !pse_engine_buffer_is_own(s, block) ? NULL : block;
+}
+
 bool pse_engine_alias_output(pse_engine *s, pse_context *context, const pse_call *call)
 {
-    if (call->kind != PSE_CALL_ASSEMBLE || !call->alias || call->source < 0)
-        return false;
-    pse_engine_value *v = pse_engine_slot_read(context, call->source);
     const pse_argument *target = &s->plan->arguments[call->first_argument];
-    pse_block *parent = common_parent(s, call, v);
     int64_t shape[PSE_MAX_DIMS];
-    if (parent == NULL)
-        return false;
+    if (!call->alias || call->kind == PSE_CALL_PUBLISH || target->parts > 1)
+        return false; /* Of a block for all partitions' pieces, all are made, or none. */
     for (int axis = 0; axis < target->ndim; axis++)
         if (!pse_engine_evaluate_integer(context, s, target->shape[axis], &shape[axis]))
             return false;
-    pse_engine_layout_fill(&parent->layout, target->dtype, target->itemsize, target->ndim, shape);
-    pse_engine_buffer_retain(s, parent, 1);
-    s->outputs.made[0] = parent;
+    pse_block *block = ready_made(s, call, pse_engine_slot_read(context, call->source), target->ndim, shape);
+    if (block == NULL)
+        return false;
+    pse_engine_layout_fill(&block->layout, target->dtype, target->itemsize, target->ndim, shape);
+    pse_engine_buffer_retain(s, block, 1);
+    s->outputs.made[0] = block;
     return true;
 }
 
@@ -235,7 +242,7 @@ uint64_t pse_engine_run_operation(pse_engine *s, pse_context *context, const pse
     case PSE_CALL_FILL:
         return place_pieces(s, call, source, pse_engine_slot_read(context, call->target)->as.buffer);
     case PSE_CALL_DUPLICATE:
-        return duplicate(s, source);
+        return s->outputs.aliased ? 0 : duplicate(s, source);
     case PSE_CALL_ZERO:
         memset(pse_engine_buffer_data(s, s->outputs.made[0]), 0,
                pse_engine_layout_bytes(&s->outputs.made[0]->layout));

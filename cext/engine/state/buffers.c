@@ -229,6 +229,14 @@ void pse_engine_buffer_retain(pse_engine *s, pse_block *block, uint32_t count)
         pse_arena_retain(s->arena, pse_engine_buffer_handle(s, block), count);
 }
 
+bool pse_engine_buffer_is_own(const pse_engine *s, const pse_block *block)
+{
+    uint32_t references = pse_engine_buffer_is_private(block)
+                              ? atomic_load(&block->references)
+                              : pse_arena_references(s->arena, pse_engine_buffer_handle(s, block));
+    return references == 1 && atomic_load(&block->pinned) == 0;
+}
+
 /* Whether this rank's slot is the only holder, so that the block may be written in place.  If not, ask to be
  * rung. */
 bool pse_engine_buffer_exclusive(pse_engine *s, pse_block *block)

@@ -51,6 +51,8 @@ pse_block *pse_engine_buffer_pack_rows(pse_engine *s, const pse_context *context
                                        int *code);
 /* Copy a part from one array to another; returns the bytes copied. */
 uint64_t pse_engine_buffer_move(const pse_engine *s, const pse_part *part, char *to, const char *from);
+/* Whether one slot or message is all that holds the block, and no module keeps it. */
+bool pse_engine_buffer_is_own(const pse_engine *s, const pse_block *block);
 /* Whether this rank's slot is the only holder, so that the block may be written in place.  If not, ask to be
  * rung. */
 bool pse_engine_buffer_exclusive(pse_engine *s, pse_block *block);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pse._abi.plan import ArgumentKind, CallKind
@@ -121,10 +121,11 @@ class CallLowering:
             value = site.inputs[0].value
             return [Assignment(site.outputs[0].tag, position.partition, value, folded=True)]
         operation, function = EngineOperation(), 0
+        releases = self.context.releases(site, position)
         texts: list[Assignment] = []
         if name in ("copy", "replicate", "zero"):
             kind = CallKind.ZERO if name == "zero" else CallKind.DUPLICATE
-            operation = EngineOperation(source=None if name == "zero" else site.inputs[0].tag)
+            operation = operation if name == "zero" else self._duplication(site, releases)
             arguments = [self.context.arguments.output(site, site.outputs[0], position)]
         else:
             kind, function, given = self._module(site, position)
@@ -137,7 +138,7 @@ class CallLowering:
         edges = [edge for edge in self.context.values[site.id] if edge.tag not in targets]
         pushes = [push for edge in edges for push in self.context.handovers.value(site, edge, position)]
         pushes += contributions(self.context, site, position)
-        releases = [*self.context.releases(site, position), *(text.tag for text in texts)]
+        releases += [text.tag for text in texts]
         found: list[Lowered] = [
             *texts,
             Call(site, kind, position, arguments, pushes, releases, operation, function=function),
@@ -145,6 +146,13 @@ class CallLowering:
         for output in reduced if not position.fiber else ():
             found += lower_reduction(self.context, site, output, position)
         return found
+
+    def _duplication(self, site: CallSite, releases: Sequence[str]) -> EngineOperation:
+        """Copy an array; one that nobody reads any more may be handed on as it is."""
+        source = str(site.inputs[0].tag)
+        is_given_up = source in {*releases, site.outputs[0].tag}
+        alias = is_given_up and self.context.live.last_use_everywhere(site, source)
+        return EngineOperation(source=source, alias=alias)
 
     def _module(self, site: CallSite, position: Position) -> tuple[CallKind, int, list[Argument]]:
         """Load a module; gives who calls it, its address, and its arguments."""

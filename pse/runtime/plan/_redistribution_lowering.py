@@ -1,12 +1,14 @@
 """Lowering of the operations on distributed tags: scatter, gather, transpose, redistribute, reshape.
 
 All have one form: whoever has a piece offers it to every partition that needs some of it, and the receiver
-assembles what arrives. On a node it gets the piece itself and copies what it needs, once; gather not even
-that where the pieces already lie side by side. Between nodes only the part that is needed travels.
+assembles what arrives. On a node it gets the piece itself and copies what it needs, once; not even that where
+the pieces already lie side by side, or stay whole, and nobody reads them any more. Between nodes only the
+part that is needed travels.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from pse._abi.plan import ArgumentKind, CallKind
@@ -122,11 +124,30 @@ def lower_redistribution(context: LoweringContext, site: CallSite, position: Pos
     if not sources:
         return [publish, _assemble(context, site, position, None, [], parts)]
     gathered = f"%pieces{site.id}"
+    alias = context.live.last_use_everywhere(site, source) and _only_renames(context, site, array, axes)
     return [
         publish,
         Expect(gathered, position.partition, edge, position.partition, len(sources)),
-        _assemble(context, site, position, gathered, [gathered], parts),
+        _assemble(context, site, position, gathered, [gathered], parts, alias),
     ]
+
+
+def _only_renames(
+    context: LoweringContext, site: CallSite, array: Type, axes: tuple[int, ...] | None
+) -> bool:
+    """Whether every piece of a result is one whole piece, so that all may be handed on as they are.
+
+    If only some were, each would keep the memory of an array of which all are views.
+    """
+    result = site.outputs[0].type
+    shared = context.shapes.sources(array, result, axes), context.shapes.targets(array, result, axes)
+    is_partial = _is_cleared(site) or bool(array.distribution.halo)
+    return not is_partial and all(len(partners) <= 1 for partners in itertools.chain(*shared))
+
+
+def _is_cleared(site: CallSite) -> bool:
+    """Whether a result has elements that come from nowhere."""
+    return bool(site.outputs[0].type.distribution.halo) or site.module.name == "resize"
 
 
 def source_of(site: CallSite) -> str:
@@ -214,8 +235,7 @@ def _assemble(
     made = context.arguments.output(site, output, position)
     pushes = context.handovers.value(site, Edge(site.id, output.tag, Role.VALUE), position)
     dead = sorted(context.live.dead_outputs(site))
-    clear = bool(output.type.distribution.halo) or site.module.name == "resize"
-    operation = EngineOperation(source=source, alias=alias, clear=clear)
+    operation = EngineOperation(source=source, alias=alias, clear=_is_cleared(site))
     return Call(site, CallKind.ASSEMBLE, position, [made], pushes, [*releases, *dead], operation, parts)
 
 

@@ -294,3 +294,62 @@ def test_moving_between_block_and_cyclic_copies_every_element_once(folder):
     np.testing.assert_array_equal(noted[0], numbered((60, 4, 2)))
     copied = {label: figures["copied"] for label, figures in result.sites.items()}
     assert (copied["scatter"], copied["redistribute"], copied["gather"]) == (0, 2 * size, 0)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_piece_that_stays_whole_is_handed_on_without_a_copy(folder, place):
+    """Where the array is read again, what the result's changes must not reach is copied."""
+    body = """
+      thread_A make(A, B, C) -> x
+      thread_A scatter(x) -> a @ block(0)
+      PARALLEL over P {
+        thread_B twice(a) -> b
+        thread_C redistribute(b) -> c @ block_cyclic(0, 2)
+        thread_B bump(inout c)
+        thread_C redistribute(c) -> d @ block(0)
+        thread_B bump(inout d)
+      }
+      thread_A gather(d) -> y
+      thread_A note(y)
+    """
+    again = "thread_A gather(c) -> z thread_A note(z)"
+    for kept in (False, True):
+        noted, result = carry_out(folder, body + again * kept, "P = 3", 3, (6, 2, 2), **PLACES[place])
+        expected = [2 * numbered((6, 2, 2)) + more for more in ((2, 1) if kept else (2,))]
+        np.testing.assert_array_equal(noted, expected)
+        assert result.sites["redistribute"]["copied"] == kept * numbered((6, 2, 2)).nbytes
+
+
+def test_a_piece_that_stays_whole_is_copied_with_others_that_do_not(folder):
+    """It is a view of an array whose memory is free as soon as all pieces of it are copied."""
+    body = """
+      thread_A make(A, B, C) -> x
+      thread_A scatter(x) -> a @ block(0)
+      PARALLEL over P { thread_B redistribute(a) -> b @ block_cyclic(0, 2) }
+      thread_A gather(b) -> y
+      thread_A note(y)
+    """
+    noted, result = carry_out(folder, body, "P = 3", 3, (4, 2, 2))
+    np.testing.assert_array_equal(noted, [numbered((4, 2, 2))])
+    assert result.sites["redistribute"]["copied"] == numbered((4, 2, 2)).nbytes
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_copy_of_what_nobody_reads_any_more_is_the_array_itself(folder, place):
+    body = """
+      thread_A make(A, B, C) -> x
+      thread_A scatter(x) -> a @ block(0)
+      PARALLEL over P {
+        thread_B twice(a) -> b
+        thread_B copy(b) -> c
+        thread_B bump(inout c)
+      }
+      thread_A gather(c) -> y
+      thread_A note(y)
+    """
+    again = "thread_A gather(b) -> z thread_A note(z)"
+    for kept in (False, True):
+        noted, result = carry_out(folder, body + again * kept, "P = 3", 2, (7, 2, 2), **PLACES[place])
+        expected = [2 * numbered((7, 2, 2)) + more for more in ((1, 0) if kept else (1,))]
+        np.testing.assert_array_equal(noted, expected)
+        assert result.sites["copy"]["copied"] == kept * numbered((7, 2, 2)).nbytes

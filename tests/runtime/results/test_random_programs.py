@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings, strategies as 
 from pse_testing.example_counts import tried
 from pse_testing.harness import make_job, run
 from pse_testing.oracle import Oracle
-from pse_testing.program_writer import programs, write_modules
+from pse_testing.program_writer import Node, Writer, programs, write_modules
 
 from pse.modules.load._imports import import_python
 from pse.runtime.distribution import _trees as trees
@@ -122,6 +122,53 @@ def test_random_spans_of_computing_change_nothing(folder, monkeypatch, examples)
     def check(written, how):
         note(written.text)
         check_run(written.program, **how)
+
+    check()
+
+
+class HandingOn(Writer):
+    """Draws a program in which arrays go on under other names without a copy, and are changed then."""
+
+    def parallel_choices(self):
+        return [self.kept, self.copied, self.changed] * 4 + super().parallel_choices()
+
+    def root_choices(self):
+        return [self.whole_copy, self.changed_root] * 4 + super().root_choices()
+
+    def kept(self):
+        """A redistribution that leaves every piece as it is, and may leave the array unread."""
+        source = self.pick(lambda k: k.distributed)
+        if source is None:
+            return []
+        name = self.output(source[1])
+        return [Node(f"{self.label(True)}redistribute({source[0]}) -> {name} @ {source[1].place}")]
+
+    def copied(self):
+        source = self.pick(lambda k: k.distributed)
+        return [Node(f"{self.label(True)}copy({source[0]}) -> {self.output(source[1])}")] if source else []
+
+    def changed(self, parallel=True):
+        goal = self.pick(lambda k: k.distributed if parallel else k.place == "root", writable=True)
+        module = self.draw(st.sampled_from(["k.bump({}, 1.5)", "py.pybump({})"]))
+        return [Node(self.label(parallel) + module.format(goal[0]))] if goal else []
+
+    def changed_root(self):
+        return self.changed(parallel=False)
+
+
+@st.composite
+def handing_on(draw, folder):
+    return HandingOn(draw, 24).program(folder)
+
+
+@tried(8)
+@pytest.mark.parametrize("place", PLACES)
+def test_arrays_that_are_handed_on_keep_their_values(folder, place, examples):
+    @settings(max_examples=examples, **SETTINGS)
+    @given(handing_on(folder), circumstances())
+    def check(written, how):
+        note(written.text)
+        check_run(written.program, **how, **PLACES[place])
 
     check()
 
