@@ -3,6 +3,7 @@ from ._labels import (
     display_name as display_name,
     display_names as display_names,
     heading_text as heading_text,
+    loop_name as loop_name,
     tag_text as tag_text,
 )
 from ._liveness import Liveness as Liveness, LoopExit as LoopExit

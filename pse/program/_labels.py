@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from pse.language.check import For, If, Parallel, Statement, Tag, While
 from pse.language.types import Expression, Name, Type, render_distribution, render_expression, substitute
+from pse.text import site_label
 
 
 def display_name(name: str, tags: Mapping[str, Tag]) -> str:
@@ -76,7 +77,8 @@ def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
     Returns
     -------
     str
-        For example ``for k in 0 .. N inflight 3``; empty for other statements.
+        For example ``for k in 0 .. N inflight 3``, with the iterations of unrolled loops around it
+        ``for k in 0 .. N [l = 2]``; empty for other statements.
 
     Examples
     --------
@@ -93,14 +95,40 @@ def heading_text(statement: Statement, tags: Mapping[str, Tag]) -> str:
             flight = f" inflight {text(statement.inflight)}" if statement.inflight is not None else ""
             step = f" step {text(statement.step)}" if statement.step is not None else ""
             counter = display_name(statement.counter, tags)
-            return f"for {counter} in {text(statement.lower)} .. {text(statement.upper)}{step}{flight}"
+            bounds = f"{text(statement.lower)} .. {text(statement.upper)}"
+            return site_label(f"for {counter} in {bounds}{step}{flight}", statement.rounds)
         case While():
-            return f"while {text(statement.condition)} max {text(statement.limit)}"
+            heading = f"while {text(statement.condition)} max {text(statement.limit)}"
+            return site_label(heading, statement.rounds)
         case If():
             return f"if {text(statement.condition)}"
         case Parallel():
             return f"PARALLEL over {statement.partition}"
     return ""
+
+
+def loop_name(loop: For | While, tags: Mapping[str, Tag]) -> str:
+    """Name a loop in few words, with the iterations of unrolled loops around it.
+
+    Parameters
+    ----------
+    loop : For or While
+        The loop.
+    tags : mapping of str to Tag
+        The program's, by unique name.
+
+    Returns
+    -------
+    str
+        Its counter, or ``while``: ``k``, ``k [l = 2]``.
+
+    Examples
+    --------
+    >>> loop = next(statement for statement in program.body if isinstance(statement, While))
+    >>> loop_name(loop, program.tags)
+    'while'
+    """
+    return site_label(display_name(loop.counter, tags) if isinstance(loop, For) else "while", loop.rounds)
 
 
 def tag_text(name: str, kind: Type, tags: Mapping[str, Tag]) -> str:

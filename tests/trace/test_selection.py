@@ -1,5 +1,7 @@
 """Selections: what the command line says, what they leave, and what to say when that is nothing."""
 
+import re
+
 import pytest
 from pse_testing.traces import small_definitions, write_rank
 
@@ -148,3 +150,31 @@ def test_tphs_are_known_by_their_counters(tmp_path):
         selection = Selection.parse(tph=words)
         assert selection.of(read, read.module_calls())["tph"].tolist() == numbers
         selection.check(read)
+
+
+LEVELS = """coven 1
+program levels {
+  var f64 s[l in 0 .. 2] = l
+  for l in 0 .. 2 {
+    for k in 0 .. 3 inflight 2 { print(s[l], k) }
+    var f64 left = 2.0
+    while left > l max 5 { left = left - 1.0  print(s[l]) }
+  }
+}
+"""
+
+
+def test_loops_in_iterations_of_an_unrolled_loop_are_told_apart(pse, tmp_path):
+    (tmp_path / "levels.coven").write_text(LEVELS)
+    pse("run", "levels.coven", "--trace", "run", cwd=tmp_path)
+    both = pse("trace", "follow", "run", "--tph", "k=1", cwd=tmp_path).err
+    first, second = re.findall(r"(\d+) \(k \[l = [01]\] = 1\)", both)
+    one = pse("trace", "follow", "run", "--tph", "k [l = 1]=1", cwd=tmp_path).out
+    assert one.startswith(f"TPH {second} (k [l = 1] = 1), an iteration of the loop at line 5")
+    read = trace.open(tmp_path / "run")
+    for words, left in (("k=1", 2), ("k [l = 0]=0-2", 3), (first, 1)):
+        selection = Selection.parse(tph=[words])
+        selection.check(read)
+        assert len(selection.of(read, read.module_calls())) == left
+    around = [site.loops[0].counter for site in read.definitions.sites]
+    assert around == ["k [l = 0]", "[l = 0]", "k [l = 1]", "[l = 1]"]

@@ -307,6 +307,8 @@ class For:
         By how much the counter grows, or falls; known before the run. None: by 1.
     stop : str or None
         Unique name of the truth value by which `break` ends the loop; None: no `break` does.
+    rounds : tuple of str
+        The counters of unrolled loops around it, with their values: `l = 2`.
 
     See Also
     --------
@@ -321,6 +323,7 @@ class For:
     span: Span
     step: Expression | None = None
     stop: str | None = None
+    rounds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -341,6 +344,8 @@ class While:
         Unique name of the truth value by which `break` ends the loop; None: no `break` does.
     own : bool
         Whether the condition differs from partition to partition: each decides for itself.
+    rounds : tuple of str
+        The counters of unrolled loops around it, with their values: `l = 2`.
 
     Examples
     --------
@@ -356,6 +361,7 @@ class While:
     span: Span
     stop: str | None = None
     own: bool = False
+    rounds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -324,7 +324,9 @@ def _for(context: Context, node: sx.For) -> list[Statement]:
     if (inflight is None) != (node.inflight is None) or (step is None) != (node.step is None):
         return []
     span = context.reached(node.span)
-    return _entered(loop, For(counter.unique, lower, upper, inflight, body, span, step, loop.stop))
+    return _entered(
+        loop, For(counter.unique, lower, upper, inflight, body, span, step, loop.stop, context.rounds)
+    )
 
 
 def _unrolled(context: Context, node: sx.For) -> list[Statement]:
@@ -411,7 +413,7 @@ def _while(context: Context, node: sx.While) -> list[Statement]:
     if test is None or limit is None:
         return []
     own, span = test.partition is not None, context.reached(node.span)
-    return _entered(loop, While(test.expression, limit, body, span, loop.stop, own))
+    return _entered(loop, While(test.expression, limit, body, span, loop.stop, own, context.rounds))
 
 
 def _if(context: Context, node: sx.If) -> list[Statement]:

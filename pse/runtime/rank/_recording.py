@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pse.errors import DISK_FULL, UsageError
 from pse.language.check import CallSite, For, While
 from pse.language.types import Type, render_expression
-from pse.program import read_names
+from pse.program import loop_name, read_names
 from pse.runtime.plan._edges import inflight_loops
 from pse.runtime.plan._job import Job
 from pse.runtime.rank._host_info import describe_host
@@ -143,7 +143,9 @@ def type_text(kind: Type) -> str:
 
 def _loop(job: Job, step: int, number: int) -> LoopDefinition:
     statement = job.liveness.walk.steps[step].statement
-    counter = _shown(job, statement.counter) if isinstance(statement, For) else ""
+    assert isinstance(statement, For | While)
+    name = loop_name(statement, job.program.tags)
+    counter = name if isinstance(statement, For) else name.removeprefix("while").lstrip()
     return LoopDefinition(number, counter, str(statement.span))
 
 

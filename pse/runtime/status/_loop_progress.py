@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pse.errors import EvaluationError
 from pse.language.check import CallSite, For, If, Parallel, While
 from pse.language.types import Expression, evaluate, names_in
+from pse.program import loop_name
 from pse.records import dataclass
 from pse.runtime.distribution._partition_placement import partition_counts
 from pse.runtime.plan._edges import inflight_loops, is_own
@@ -96,10 +97,7 @@ class LoopCounts:
                 )
 
     def _name(self, loop: For | While) -> str:
-        line = program_line(str(loop.span))
-        if isinstance(loop, While):
-            return f"while:{line}"
-        return f"{self.prepared.program.tags[loop.counter].display or loop.counter}:{line}"
+        return f"{loop_name(loop, self.prepared.program.tags)}:{program_line(str(loop.span))}"
 
     def _calls(self, loop: int) -> Iterator[tuple[CallSite, int]]:
         """Give the calls that every iteration makes, and how often."""

@@ -36,7 +36,8 @@ class LoopDefinition:
     id : int
         Number of the loop in CONTEXT_BEGIN; `NONE` for a loop whose iterations have no TPHs of their own.
     counter : str
-        Name of its counter; empty for ``while``.
+        Name of its counter, with the iterations of unrolled loops around it: ``k``, ``k [l = 2]``; for
+        ``while`` only these, or nothing.
     place : str
         ``file:line:col`` in the program; in a segment ``file:line:col → line:col``, calls of segments first.
 
@@ -53,6 +54,11 @@ class LoopDefinition:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What a user may call it: its counter, as the program writes it, or with the iterations around."""
+        return frozenset((called_name(self.counter), self.counter))
 
 
 @dataclass(frozen=True)

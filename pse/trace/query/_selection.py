@@ -14,13 +14,12 @@ from pse.trace.format._definitions import RankDefinition
 from pse.trace.format._errors import TraceError
 from pse.trace.format._field_values import Array
 from pse.trace.query._time_window import TimeWindow
-from pse.trace.query._tphs import Tphs
+from pse.trace.query._tphs import COMMA, COUNTER, Tphs
 from pse.trace.store._chunked_reading import chunks
 from pse.trace.store._trace_files import TraceFiles
 
 LONGEST_RANGE = 1_000_000
 SHOWN = 12  # Names in a message.
-_COMMA = re.compile(r",(?![^[]*\])")  # But those in `smooth [l = 2, s = 0]`.
 TIME_FIELDS = (("enter", "leave"), ("begin", "end"), ("sent", "received"), ("time", "time"))
 
 
@@ -255,7 +254,7 @@ EVERYTHING = Selection()
 
 
 def _set(items: Iterable[str], values: Callable[[str], Iterable[Any]]) -> frozenset[Any] | None:
-    parts = [part.strip() for item in items for part in _COMMA.split(item)]
+    parts = [part.strip() for item in items for part in COMMA.split(item)]
     if parts and not any(parts):
         raise TraceError(
             "an empty name was selected; give a name or a number",
@@ -288,7 +287,7 @@ def _numbers(what: str, text: str) -> Iterable[int]:
 
 def _tphs(text: str) -> Iterable[int | str]:
     """The TPHs of ``7``, ``0-3``, ``k=2`` or ``k=0-3``."""
-    found = re.fullmatch(r"\s*([^\W\d]\w*)\s*=\s*(.*)", text)
+    found = re.fullmatch(rf"{COUNTER}\s*(.*)", text)
     if not found:
         return _numbers("TPH", text)
     if re.fullmatch(r"-\d{1,18}", found[2], re.ASCII):
@@ -300,7 +299,7 @@ def _named_tphs(tphs: Tphs, named: Iterable[str]) -> set[int]:
     """Numbers of the TPHs that are called ``k=2`` and so on."""
     found: set[int] = set()
     for text in named:
-        counter, _, value = text.partition("=")
+        counter, _, value = text.rpartition("=")
         found |= tphs.numbers_of(counter, int(value)) or {tphs.find(text).number}
     return found
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from pse.records import dataclass
+from pse.text import called_name
 from pse.trace.format._errors import TraceError
 from pse.trace.format._events import EventType
 from pse.trace.format._field_values import Array, low32
@@ -14,6 +15,12 @@ from pse.trace.store._trace_files import TraceFiles
 
 PROGRAM_TPH = 1
 """The TPH that is the program itself."""
+
+COMMA = re.compile(r",(?![^[]*\])")
+"""A comma, but none of those in `smooth [l = 2, s = 0]`."""
+
+COUNTER = r"\s*([^\W\d]\w*(?: \[[^]]*\])?)\s*="
+"""The counter of a loop, of which iterations of unrolled loops around it may be named: `k [l = 2] =`."""
 
 SHOWN = 8  # TPHs in a message.
 
@@ -29,7 +36,7 @@ class Tph:
     parent : int or None
         TPH in which it came into being; None for the program itself.
     counter : str
-        Name of the loop's counter, "" if it has none or the definitions are missing.
+        Name of the loop's counter, as `LoopDefinition` has it, "" if the definitions are missing.
     value : int or None
         The counter's value in it.
     place : str
@@ -50,6 +57,11 @@ class Tph:
     counter: str = ""
     value: int | None = None
     place: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What a user may call its loop."""
+        return frozenset((called_name(self.counter), self.counter))
 
 
 class Tphs:
@@ -123,7 +135,7 @@ class Tphs:
             ):
                 raise TraceError(f"the trace has no TPH {number}", help=self._choice())
             return self[number]
-        wanted = [re.fullmatch(r"\s*(\w+)\s*=\s*(-?\d{1,18})\s*", part) for part in text.split(",")]
+        wanted = [re.fullmatch(rf"{COUNTER}\s*(-?\d{{1,18}})\s*", part) for part in COMMA.split(text)]
         if not all(wanted):
             raise TraceError(
                 f"{text!r} doesn't name a TPH: write its number (65536) or its loop's counter (k=2)",
@@ -133,15 +145,16 @@ class Tphs:
 
     def numbers_of(self, counter: str, value: int) -> set[int]:
         """Numbers of all TPHs in which the counter of their loop has a value."""
-        loops = [loop.id for loop in self._known.values() if loop.counter == counter]
-        found: list[int] = self._numbers[np.isin(self._loops, loops) & (self._values == value)].tolist()
-        return set(found)
+        return set(self._numbers[self._places(counter, value)].tolist())
+
+    def _places(self, counter: str, value: int) -> Array:
+        loops = [loop.id for loop in self._known.values() if counter in loop.names]
+        return np.flatnonzero(np.isin(self._loops, loops) & (self._values == value))
 
     def _by_counters(self, wanted: list[tuple[str, int]], text: str) -> Tph:
         name, value = wanted[-1]
-        loops = [loop.id for loop in self._known.values() if loop.counter == name]
-        places = np.flatnonzero(np.isin(self._loops, loops) & (self._values == value))
-        found = [tph for tph in map(self._at, places.tolist()) if self._within(tph, wanted[:-1])]
+        places = self._places(name, value).tolist()
+        found = [tph for tph in map(self._at, places) if self._within(tph, wanted[:-1])]
         if not found:
             raise TraceError(f"the trace has no TPH with {text}", help=self._choice())
         if len(found) > 1:
@@ -158,7 +171,7 @@ class Tphs:
         around = tph.parent
         for name, value in reversed(wanted):
             outer = self[around] if around is not None else None
-            while outer is not None and (outer.counter, outer.value) != (name, value):
+            while outer is not None and not (outer.value == value and name in outer.names):
                 outer = self[outer.parent] if outer.parent is not None else None
             if outer is None:
                 return False

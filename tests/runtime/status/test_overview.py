@@ -21,6 +21,7 @@ from pse.runtime._channel import Board
 from pse.runtime.request._prepared import Request
 from pse.runtime.request._request import prepare
 from pse.runtime.status import _overview as overview_module, _progress as plain
+from pse.runtime.status._loop_progress import LoopCounts
 from pse.runtime.status._node_discovery import NodeDiscovery
 from pse.runtime.status._overview import Line, LoopLine, MemoryLine, Observer, Overview, QueueLine, ThreadLine
 from pse.runtime.status._progress import Progress, ProgressStream, loop_text
@@ -145,6 +146,25 @@ def test_totals_of_loops_follow_from_the_program(prepared):
     observer = Observer(Board.create(*prepared.board_size), prepared)
     found = [(line.name.partition(":")[0], line.total, line.bound) for line in observer.observe().loops]
     assert found == [("k", 5, False), ("j", 15, False), ("while", 7, True)]
+
+
+def test_loops_of_unrolled_iterations_are_told_apart(monkeypatch, tmp_path):
+    (tmp_path / "levels.coven").write_text(
+        """coven 1
+program levels {
+  var f64 s[l in 0 .. 2] = l
+  for l in 0 .. 2 {
+    for k in 0 .. 3 inflight 2 { print(s[l]) }
+    var f64 left = 2.0
+    while left > l max 5 { left = left - 1.0  print(left) }
+  }
+}
+"""
+    )
+    monkeypatch.chdir(tmp_path)
+    prepared = prepare(Request("levels.coven", {}, processors=1))
+    names = [loop.name for loop in LoopCounts(prepared).loops]
+    assert names == ["k [l = 0]:5", "while [l = 0]:7", "k [l = 1]:5", "while [l = 1]:7"]
 
 
 def test_a_rank_of_another_machine_is_not_made_up(prepared, monkeypatch):

@@ -37,8 +37,11 @@ function fits(model: Model, { where, word }: Term): Record<"kinds" | "rows" | "t
     if (where === "processor") return [group, group.slice(1)].includes(word);
     return any && within(label);
   };
-  const ofTph = ({ number, text }: Tph) =>
-    [number, ...text.toLowerCase().replaceAll(" ", "").split(",")].includes(word);
+  // "k=2" is also "k [l = 1] = 2".
+  const ofTph = ({ number, text }: Tph) => {
+    const named = text.toLowerCase().replaceAll(" ", "");
+    return [number, ...named.split(/,(?![^[]*\])/), ...named.replace(/\[.*?\]/g, "").split(",")].includes(word);
+  };
   const tphs = new Uint8Array(model.tphs.length + 1); // Number 0 is none.
   // Names of TPHs are made one by one: not where no word can be one.
   if (where === "tph" || (any && /[\d=]/.test(word)))
