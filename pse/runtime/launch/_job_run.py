@@ -34,7 +34,7 @@ from pse.runtime.request._resume import way_on
 from pse.runtime.status._progress_choice import choose_progress
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
-from pse.runtime.supervise._exit_diagnosis import Diagnosis
+from pse.runtime.supervise._exit_diagnosis import Diagnosis, describe_running
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup
 from pse.runtime.supervise._rank_output import RankOutput
@@ -78,6 +78,7 @@ class JobRun:
         self.selector = selectors.DefaultSelector()
         self.diagnosis: Diagnosis | None = None
         self.stopped_by = 0
+        self._running_then = ""
         self._stopped_at = float("inf")
         self.deadline = float("inf")
         self._mark = f"{_MARK}={os.urandom(8).hex()}"
@@ -288,6 +289,9 @@ class JobRun:
             # Ranks that have not begun have nothing to tidy up, but would say much about where they were.
             self.deadline = 0.0
             return
+        self._running_then = describe_running(
+            self.board, range(self.prepared.ranks), self.prepared.site_texts
+        )
         for output in self.outputs:
             output.drop_banners()
         passed = signal.SIGINT if number == signal.SIGINT else signal.SIGTERM
@@ -357,7 +361,7 @@ class JobRun:
         return 0
 
     def _tell_stop(self) -> None:
-        sys.stderr.write(f"stopped by {signal.Signals(self.stopped_by).name}\n")
+        sys.stderr.write(f"stopped by {signal.Signals(self.stopped_by).name}\n{self._running_then}")
         if self._stopped_late and self.prepared.request.checkpoint:
             sys.stderr.write(late_stop(self.prepared.request.checkpoint))
         sys.stderr.write(way_on(self.prepared.request))

@@ -11,14 +11,12 @@ import signal
 import socket
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
 from mpi4py import MPI
 
-from pse._abi.channel import NO_SITE
 from pse._abi.waiting import RankState
 from pse.errors import RunError
 from pse.runtime import _faults
@@ -26,10 +24,11 @@ from pse.runtime._channel import Board
 from pse.runtime.faults._stack_frames import register_python_frames, stack_frame_command
 from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._error_format import exit_code_of, format_error
+from pse.runtime.supervise._exit_diagnosis import describe_running
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import Meeting, MonitoredJob, MonitorHandle
 from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
-from pse.text import count_text, text_bytes
+from pse.text import text_bytes
 
 _TOKEN_BYTES = 16
 _NAMING_SECONDS = 0.3
@@ -146,7 +145,8 @@ class Node:
         A launcher of ours knows whether the whole job is stopped; otherwise it is, as by a batch system.
         """
         own = _faults.stopped_call()
-        running = f"  running: {own}\n" if own else self._meanwhile(sites)
+        here = [rank for rank, node in enumerate(self.nodes) if node == self.nodes[self.rank]]
+        running = f"  running: {own}\n" if own else describe_running(self.board, here, sites)
         if self.launcher:
             # MPI's launcher stops ranks after one that called MPI_Abort: whoever sees that one end names it.
             # Where all are stopped, one that ran something has more to say than one that waited.
@@ -154,16 +154,6 @@ class Node:
         what = f"{self.name} was stopped by {signal.Signals(number).name}\n"
         self._tell(RunError.exit_code, f"error: {what}{running}" if self.launcher else f"{what}{way_on}")
         self._leave(128 + number, everywhere=self._meets)
-
-    def _meanwhile(self, sites: Sequence[str]) -> str:
-        """Say what other ranks of the node run."""
-        here = [rank for rank, node in enumerate(self.nodes) if node == self.nodes[self.rank]]
-        numbers = Counter(self.board.slot(rank).site for rank in here)
-        return "".join(
-            f"  meanwhile, on {count_text(count, 'rank')}: {sites[site]}\n"
-            for site, count in sorted(numbers.items())
-            if site != NO_SITE
-        )
 
     def _tell(self, code: int, text: str) -> None:
         if not self.board.claim_report():

@@ -4,7 +4,7 @@ import re
 import signal
 
 import pytest
-from pse_testing.jobs import LONG, Job, has_mpich, has_open_mpi, launched
+from pse_testing.jobs import LONG, Job, beside_python, has_mpich, has_open_mpi, launched
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -39,6 +39,31 @@ def test_all_ranks_stopped_from_outside_are_told_with_what_some_of_them_ran():
     assert job.wait() == 3
     ran = r"was stopped by SIGTERM\n  (running|meanwhile, on \d ranks?): module c\.nap, faulty\.coven:18:7"
     assert re.search(ran, job.err), job.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_says_what_it_ran(number):
+    job = Job(launched(*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"))
+    job.wait_for_words("well on the way", "out")
+    job.hit(job.process.pid, number)
+    assert job.wait() == 128 + number
+    ran = rf"stopped by {number.name}\n  meanwhile, on \d ranks?: module c\.nap, faulty\.coven:18:7\n"
+    assert re.search(ran, job.err), job.err
+
+
+def test_a_stopped_run_on_a_single_rank_says_what_it_ran(tmp_path):
+    (tmp_path / "slow.coven").write_text(
+        'coven 1\nimport "slow.py" { nap }\nprogram slow { nap() }\n',
+    )
+    (tmp_path / "slow.py").write_text(
+        "import time\n#@ coven module nap()\n"
+        "def nap():\n    print('it naps', flush=True)\n    time.sleep(60)\n"
+    )
+    job = Job([beside_python("pse"), "run", "slow.coven"], directory=tmp_path)
+    job.wait_for_words("it naps", "out")
+    job.hit(job.process.pid, signal.SIGINT)
+    assert job.wait() == 130
+    assert job.err.endswith("stopped by SIGINT\n  running: module nap, slow.coven:3:16\n")
 
 
 @pytest.mark.skipif(not has_mpich(), reason="ranks are forked under MPICH's mpiexec alone")
