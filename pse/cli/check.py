@@ -5,7 +5,9 @@ import sys
 
 import click
 
+from pse.cli._options.defines import defines_option
 from pse.cli.completion import files
+from pse.language import check_values, parse_defines
 from pse.language.diagnostics import Diagnostic, has_errors, print_diagnostics, summary_text, to_json
 from pse.language.io import check_file, quoted_sources
 from pse.modules import Finder, find_unbuildable
@@ -20,18 +22,25 @@ from pse.modules import Finder, find_unbuildable
     default="text",
     help="The form of what is printed.",
 )
+@defines_option
 @click.option("--strict", is_flag=True, help="Warnings make the exit code 1 too.")
-def command(programs: tuple[str, ...], form: str, strict: bool) -> None:
+def command(programs: tuple[str, ...], form: str, defines: tuple[str, ...], strict: bool) -> None:
     """Check programs: names, types, shapes, distributions, paths; modules are built, none is executed.
+
+    With values of parameters, `where` clauses, extents, and arrays of tags that depend on them are checked.
 
     Exit code: 0 if all are well (warnings allowed), 1 if one is wrong, 2 if one cannot be read.
     """
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
+    values = parse_defines(defines)
     for path in programs:
-        file = check_file(path, Finder())
+        file = check_file(path, Finder(), values=values)
         sources[path] = file.text
-        found += [*file.diagnostics, *(find_unbuildable(file.program.modules) if file.program else [])]
+        found += file.diagnostics
+        if file.program:
+            found += find_unbuildable(file.program.modules)
+            found += check_values(file.program, values) if values else ()
     if form == "json":
         click.echo(json.dumps(to_json(found), indent=1, ensure_ascii=False))
     else:

@@ -46,7 +46,8 @@ def parameters(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     from pse.language import read_program
 
     try:  # Click has not come to its arguments where an option's value is still to be typed.
-        text = read_program(ctx.params.get("program") or "".join(ctx.args[:1])).text
+        programs = ctx.params.get("programs") or ctx.args
+        text = read_program(ctx.params.get("program") or "".join(programs[:1])).text
     except UsageError:
         return []
     return _items([f"{name}=" for name in _PARAMETER.findall(text)], incomplete)

@@ -7,8 +7,8 @@ from click.shell_completion import CompletionItem
 
 from pse.cli.completion import words
 from pse.errors import UsageError
+from pse.language import parse_defines
 from pse.runtime.control import RunControl, running, status_text
-from pse.runtime.request import parse_defines
 
 _ACTIONS = ("status", "pause", "resume", "step", "set", "checkpoint", "stop")
 

@@ -1,4 +1,9 @@
-from .check._binding import Bound as Bound, bind_parameters as bind_parameters
+from .check._binding import (
+    Bound as Bound,
+    bind_parameters as bind_parameters,
+    check_values as check_values,
+    parse_defines as parse_defines,
+)
 from .check._checker import (
     CheckResult as CheckResult,
     Inspection as Inspection,

@@ -14,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser
 
+from pse.language import parse_defines
 from pse.notebook._background import in_background
 from pse.notebook._debugging import debugging_options
 from pse.notebook._display import screen, show_cubes, tell
@@ -21,7 +22,6 @@ from pse.notebook._errors import NotebookError, ProgramRejected, asked_by_magic,
 from pse.notebook._programs import cell_file, checked, written
 from pse.notebook._result import Result
 from pse.notebook._running import Job, make_job
-from pse.runtime.request import parse_defines
 
 
 def _parser() -> MagicArgumentParser:

@@ -80,6 +80,51 @@ def test_a_group_with_one_command_names_it(folder):
     assert "there is no command foo; the only command is clear" in pse("cache", "foo")[1]
 
 
+LEVELS = """coven 1
+param i64 N = 16
+param i64 M where M > N
+param i64 L = 2 where 2 ** L <= N
+partition P = 2 * procs
+program levels {
+  var f64[N / 2 ** l] u[l in 0 .. L]
+  for l in 0 .. L { fill(l * 1.0) -> u[l] }
+  var f64[N - 40 + P] @ root z  fill(0.0) -> z
+  var f64[N - 12] @ root y  fill(0.0) -> y
+  print(u[1], y, z, M)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "said"),
+    [
+        ((), None, ""),
+        (("N=30", "L=3", "M=31"), None, ""),
+        (("M=3",), "E0601", "M = 3, N = 16"),
+        (("L=9",), "E0601", "L = 9, N = 16"),
+        (("L=1",), "E0327", "`u[1]` does not exist"),
+        (("N=10", "M=11"), "E0610", "negative extent -2"),
+        (("M=x",), "E0604", "'x' is not of that type"),
+        (("K=1",), "E0603", "the program has no parameter `K`"),
+    ],
+)
+def test_check_takes_values_of_parameters(folder, values, code, said):
+    """What the number of processors decides, as the shape of `z`, is left to the run."""
+    (folder / "levels.coven").write_text(LEVELS)
+    options = [part for value in values for part in ("-D", value)]
+    ended, output = pse("check", *options, "levels.coven")
+    assert ended == (1 if code else 0), output
+    assert said in output
+    assert output.startswith(f"error[{code}]" if code else "levels.coven: no errors")
+
+
+def test_check_refuses_a_value_without_a_name(folder):
+    assert pse("check", "good.coven", "-D", "4") == (
+        2,
+        "error: -D 4: expected NAME=VALUE\nhelp: for example:  -D N=2048\n",
+    )
+
+
 def test_check_writes_diagnostics_of_several_programs_as_json(folder):
     code, output = pse("check", "--format", "json", "wrong.coven", "warned.coven")
     data = json.loads(output)

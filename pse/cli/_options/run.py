@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from pse._abi.environment import TOOLS_VARIABLE
-from pse.cli.completion import directories, files, options, parameters, words
+from pse.cli._options.defines import defines_option
+from pse.cli.completion import directories, files, options, words
 from pse.errors import UsageError
-from pse.runtime.request import Request, parse_defines, recorded_changes
+from pse.language import parse_defines
+from pse.runtime.request import Request, recorded_changes
 
 if TYPE_CHECKING:
     from pse.runtime.launch import Hosts
@@ -43,13 +45,7 @@ class Processors(click.ParamType[int]):
 
 _RUN = (
     click.option("-p", "--processors", metavar="P", type=Processors(), help="How many processors."),
-    click.option(
-        *("-D", "defines"),
-        metavar="NAME=VALUE",
-        multiple=True,
-        shell_complete=parameters,
-        help="Give a parameter of the program this value.",
-    ),
+    defines_option,
     click.option(
         *("-o", "--option", "options"),
         metavar="NAME=VALUE",

@@ -6,11 +6,11 @@ The result is the environment that `evaluate` takes: parameters, `procs`, and ho
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from pse.errors import EvaluationError
+from pse.errors import EvaluationError, UsageError
 from pse.language.check._distribution_check import check_layouts
 from pse.language.check._ir import ParameterDeclaration, PartitionDeclaration, ResolvedProgram, Tag
 from pse.language.check._remedies import example_value
@@ -48,6 +48,40 @@ class Bound(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
+def parse_defines(texts: Sequence[str]) -> dict[str, str]:
+    """Read ``name=value`` pairs of ``-D``.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The pairs, as on the command line.
+
+    Returns
+    -------
+    dict of str to str
+        The value of each name, as text.
+
+    Raises
+    ------
+    UsageError
+        If one isn't such a pair, or a name comes twice.
+
+    Examples
+    --------
+    >>> parse_defines(["N=2048", "eps = 1e-3"])
+    {'N': '2048', 'eps': '1e-3'}
+    """
+    defines: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not all(part.isidentifier() for part in name.strip().split(".")):
+            raise UsageError(f"-D {text}: expected NAME=VALUE", help="for example:  -D N=2048")
+        if name.strip() in defines:
+            raise UsageError(f"-D {text}: {name.strip()} is given twice", help="leave out one of the two")
+        defines[name.strip()] = value.strip()
+    return defines
+
+
 def bind_parameters(program: ResolvedProgram, values: Mapping[str, str | Value], procs: int) -> Bound:
     """Give every parameter and partition of a program its value.
 
@@ -75,33 +109,69 @@ def bind_parameters(program: ResolvedProgram, values: Mapping[str, str | Value],
     'the value of parameter `tol` does not satisfy its `where` clause'
     """
     binding = _Binding(program, procs)
-    for name, value in values.items():
-        binding.set(name, value)
-    for parameter in program.parameters:
-        binding.parameter(parameter)
+    binding.take(values, program.parameters)
     if not binding.diagnostics:
         binding.assumed(program.assumed)
     if not binding.diagnostics:
         for partition in program.partitions:
             binding.partition(partition)
-        for tag in program.tags.values():
-            binding.shape(tag)
+        binding.shapes(program)
     if not binding.diagnostics:
         binding.diagnostics += check_layouts(program, binding.environment)
     return Bound(binding.environment, tuple(binding.diagnostics))
 
 
+def check_values(program: ResolvedProgram, values: Mapping[str, str | Value]) -> tuple[Diagnostic, ...]:
+    """Say what is wrong with values of parameters, as far as the number of processors doesn't decide it.
+
+    Parameters
+    ----------
+    program : ResolvedProgram
+        A program that was checked for these values.
+    values : mapping of str to str or Value
+        As `bind_parameters` takes them; a parameter that has none, and no default, can have any.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Empty if all is well.
+
+    Examples
+    --------
+    >>> [wrong.message for wrong in check_values(program, {"tol": "-1"})]
+    ['the value of parameter `tol` does not satisfy its `where` clause']
+    """
+    binding = _Binding(program, None)
+    binding.take(values, [one for one in program.parameters if one.default is not None or one.name in values])
+    if not binding.diagnostics:
+        binding.shapes(program)
+    return tuple(binding.diagnostics)
+
+
 class _Binding:
-    def __init__(self, program: ResolvedProgram, procs: int) -> None:
-        self.environment: dict[str, Value] = {PROCS: procs}
+    def __init__(self, program: ResolvedProgram, procs: int | None) -> None:
+        self.environment: dict[str, Value] = {PROCS: procs} if procs is not None else {}
         self.diagnostics: list[Diagnostic] = []
         self._parameters = {parameter.name: parameter for parameter in program.parameters}
         self._partitions = {partition.name: partition for partition in program.partitions}
+        self._undecided = {PROCS, *self._parameters, *self._partitions}
         self._worked_out: set[str] = set()
         self._start = Span(program.path, 1, 1, 1, 1)
 
     def _fail(self, code: str, message: str, span: Span, help: str | None, label: str = "") -> None:
         self.diagnostics.append(error_at(code, message, span, help=help, label=label))
+
+    def take(self, values: Mapping[str, str | Value], parameters: Iterable[ParameterDeclaration]) -> None:
+        """Take the values of the command line, and give parameters the others."""
+        for name, value in values.items():
+            self.set(name, value)
+        for parameter in parameters:
+            self.parameter(parameter)
+
+    def shapes(self, program: ResolvedProgram) -> None:
+        """Refuse tags that can't be."""
+        for tag in program.tags.values():
+            self.shape(tag)
 
     def set(self, name: str, value: str | Value) -> None:
         """Take a value of the command line."""
@@ -215,8 +285,8 @@ class _Binding:
         missing = names_in(expression) - self.environment.keys()
         for name in missing & self._partitions.keys():
             self.partition(self._partitions[name])
-        if any(name in self._parameters and name not in self.environment for name in missing):
-            return None  # That parameter was reported.
+        if missing & self._undecided - self.environment.keys():
+            return None  # It was reported, or is not asked for.
         try:
             return evaluate(expression, self.environment)
         except EvaluationError as failure:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pse._abi.environment import TOOLS_VARIABLE
+from pse.language import parse_defines
 from pse.runtime.request._prepared import Request
-from pse.runtime.request._request import parse_defines
 
 _FLAGS = ("quiet", "debug", "prefix", "serial")
 _LISTS = ("sanitize", "changes")

@@ -6,7 +6,7 @@ nothing built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pse.errors import ProgramError, UsageError
@@ -28,40 +28,6 @@ from pse.text import count_text, list_text
 
 _PLANNED_QUICKLY = 64
 """Partitions, and ranks, for which plans are made sooner than ranks come up."""
-
-
-def parse_defines(texts: Sequence[str]) -> dict[str, str]:
-    """Read ``name=value`` pairs of ``-D``.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The pairs, as on the command line.
-
-    Returns
-    -------
-    dict of str to str
-        The value of each name, as text.
-
-    Raises
-    ------
-    UsageError
-        If one isn't such a pair, or a name comes twice.
-
-    Examples
-    --------
-    >>> parse_defines(["N=2048", "eps = 1e-3"])
-    {'N': '2048', 'eps': '1e-3'}
-    """
-    defines: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not all(part.isidentifier() for part in name.strip().split(".")):
-            raise UsageError(f"-D {text}: expected NAME=VALUE", help="for example:  -D N=2048")
-        if name.strip() in defines:
-            raise UsageError(f"-D {text}: {name.strip()} is given twice", help="leave out one of the two")
-        defines[name.strip()] = value.strip()
-    return defines
 
 
 def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None = None) -> Prepared:

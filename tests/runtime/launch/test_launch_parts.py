@@ -20,6 +20,7 @@ from pse._abi.environment import HYDRA_VARIABLES
 from pse._abi.waiting import RankState
 from pse._proc import descendants
 from pse.errors import RunError, UsageError
+from pse.language import parse_defines
 from pse.language.check._ir import Option
 from pse.language.diagnostics._refusal import ProgramRefused
 from pse.language.diagnostics._source import Span
@@ -28,7 +29,7 @@ from pse.runtime._channel import Board
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._prepared import Request
 from pse.runtime.request._rank_arguments import rank_arguments, read_rank_arguments
-from pse.runtime.request._request import parse_defines, prepare
+from pse.runtime.request._request import prepare
 from pse.runtime.status import _report_gathering as report, _report_text as report_text
 from pse.runtime.status._overview import Observer
 from pse.runtime.status._progress import Progress
