@@ -27,7 +27,7 @@ from pse.runtime.supervise._error_format import exit_code_of, format_error
 from pse.runtime.supervise._exit_diagnosis import describe_running
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import Meeting, MonitoredJob, MonitorHandle
-from pse.runtime.supervise._processes import open_job_stderr, proxy_descriptor
+from pse.runtime.supervise._processes import kept_proxy_descriptor, open_job_stderr, proxy_descriptor
 from pse.text import text_bytes
 
 _TOKEN_BYTES = 16
@@ -85,7 +85,8 @@ class Node:
         names = [prepared.who(rank, self.hosts[rank], pids[rank]) for rank in range(self.comm.Get_size())]
         self.name = names[self.rank]
         self.board.start(self.rank, os.getpid())
-        proxy = -1 if self.launcher and self.launcher.sees_all else proxy_descriptor()
+        kept = kept_proxy_descriptor()
+        proxy = -1 if self.launcher and self.launcher.sees_all else kept
         _faults.install(self.board, self.rank, self.name, self._words, self.records is not None, proxy)
         if prepared.request.sanitize:
             _faults.expect_sanitizers()

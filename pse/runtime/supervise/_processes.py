@@ -38,6 +38,8 @@ FORKED = struct.Struct("2i")
 """A rank, and the process that was forked to be it, as a fork server tells the launcher."""
 
 _ANCESTORS = 3
+_KEPT_BELOW = 4096  # As far as a table of descriptors costs nothing to speak of.
+_KEPT_ROOM = 16
 _SPEECH_PATIENCE = 5.0
 _KILL_PATIENCE = 1.0
 _UCRED = struct.Struct("3i")
@@ -177,6 +179,24 @@ def proxy_descriptor() -> int:
     """Give the descriptor by which hydra takes PMI-1 commands from this rank; -1 under another launcher."""
     value = os.environ.get("PMI_FD", "") if any(map(os.environ.get, HYDRA_VARIABLES)) else ""
     return int(value) if value.isdecimal() else -1
+
+
+def kept_proxy_descriptor() -> int:
+    """Give another descriptor of the one by which hydra takes commands, above those that modules open.
+
+    Hydra kills all ranks at once when the last one is closed, before the module that did it could be named.
+    """
+    proxy = proxy_descriptor()
+    if proxy < 0:
+        return proxy
+    import fcntl
+    import resource
+
+    most = min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _KEPT_BELOW)
+    try:
+        return fcntl.fcntl(proxy, fcntl.F_DUPFD_CLOEXEC, max(most - _KEPT_ROOM, 0))
+    except OSError:
+        return proxy
 
 
 def local_rank() -> int | None:

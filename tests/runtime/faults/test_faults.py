@@ -106,6 +106,15 @@ def named_once(job, pattern):
     return re.search(pattern, job.err) is not None and job.err.count("error: ") == 1
 
 
+@pytest.mark.skipif(not has_mpich(), reason="other process managers don't end ranks by a descriptor")
+@pytest.mark.parametrize("parameter", ["how=15", "python=18"])
+def test_who_closes_descriptors_of_mpi_is_named_under_a_bare_mpiexec(parameter):
+    job = Job(bare("-D", parameter))
+    assert job.wait() == 3
+    found = PYTHON_FAULTS[18] if parameter == "python=18" else FAULTS[14]
+    assert named_once(job, found), job.err
+
+
 @pytest.mark.parametrize("how", FAULTS)
 def test_a_fault_in_a_compiled_module_is_named_with_its_program_line(how):
     job = Job(launched("-p", "1", "-D", f"how={how}"))

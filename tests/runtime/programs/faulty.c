@@ -86,6 +86,10 @@ int misbehave(double *a, int64_t how, int64_t k, int64_t round, int64_t m, int64
     case 14:
         closefrom(3);
         return 0;
+    case 15:
+        for (int i = 3; i <= 20; i++)
+            close(i);
+        return 0;
     default:
         return 0;
     }
