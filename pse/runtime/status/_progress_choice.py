@@ -44,7 +44,7 @@ def report_in_background(board: Board, prepared: Prepared) -> Iterator[None]:
     Plain lines, unless everything is to be shown and mpiexec has a terminal on this machine.  What modules
     print goes there past this process, so it would tear lines that are drawn anew.
     """
-    with open(open_job_stderr(), "w", encoding="utf-8") as terminal:
+    with _job_stderr() as terminal:
         progress = _of_rank(board, prepared, terminal)
         progress.start()
         with every(progress.interval, progress.update):
@@ -52,6 +52,16 @@ def report_in_background(board: Board, prepared: Prepared) -> Iterator[None]:
                 yield
             finally:
                 progress.stop()
+
+
+@contextlib.contextmanager
+def _job_stderr() -> Iterator[TextIO]:
+    terminal = os.fdopen(open_job_stderr(), "w", encoding="utf-8")
+    try:
+        yield terminal
+    finally:
+        with contextlib.suppress(OSError):  # A module may have closed what it found open.
+            terminal.close()
 
 
 def _of_rank(board: Board, prepared: Prepared, terminal: TextIO) -> Progress:
