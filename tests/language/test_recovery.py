@@ -108,6 +108,13 @@ def test_deep_programs_within_the_limit_are_checked(levels, finder):
     assert check_program(sums, "p.coven", modules=finder).diagnostics == ()
 
 
+@pytest.mark.parametrize(("levels", "codes"), [(99, set()), (100, {"E0008"})])
+def test_calls_on_lines_of_their_own_are_as_deep_as_what_is_around_them(levels, codes, finder):
+    opened = "print(1)\nif true {\n" * (levels - 1)
+    text = f"coven 1\nprogram p {{\n{opened}print(1)\n{'}' * levels}\n"
+    assert {d.code for d in check_program(text, "p.coven", modules=finder).diagnostics} == codes
+
+
 def test_segments_cannot_grow_without_end(finder):
     levels = "".join(f"segment s{i}() -> () {{ if true {{ s{i - 1}() }} }}\n" for i in range(1, 80))
     text = "coven 1\nsegment s0() -> () { print(1) }\n" + levels + "program p { s79() }\n"

@@ -33,6 +33,7 @@ ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 BINARY_OPERATORS = {*ARITHMETIC, *COMPARISONS, "POWER", "AND", "OR"}
 _OPERATORS = {*BINARY_OPERATORS, "NOT", "DOT"}
 _OPERANDS = {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "MAX", "PARTITION"}
+_NESTING = {*_OPERATORS, "LBRACE", "RBRACE"}
 _INNER = {"LPAR", "LSQB"}
 _INNER_ENDS = {"RPAR", "RSQB"}
 _OUTER = {"ARROW", "LBRACE", "RBRACE"}
@@ -83,12 +84,15 @@ class Line:
         What they say about the next token.
     sign : object
         Is the same for lines that differ in their number only.
+    flat : bool
+        Whether it leaves how deep the text is as it was: brackets in it lie beside each other.
     """
 
     tokens: list[Token]
     comments: list[Token]
     after: _Before
     sign: object
+    flat: bool
 
 
 @dataclass(frozen=True)
@@ -163,11 +167,11 @@ def scan(text: str, path: str, start: str = "program", before: Scanned | None = 
     pieces = Pieces(_moved_line, before.pieces if before else None)
     lines = _lines(texts, raw, KEYWORDS[start], pieces)
     pieces.end()
-    tokens = list(chain.from_iterable(line.tokens for line in lines))
     comments = list(chain.from_iterable(line.comments for line in lines))
-    too_deep = _too_deep(tokens, path)
-    diagnostics = (too_deep,) if too_deep else ()
-    return Scanned(tokens, comments, diagnostics, [line for line in lines if line.tokens], raw, pieces)
+    lines = [line for line in lines if line.tokens]
+    tokens = list(chain.from_iterable(line.tokens for line in lines))
+    too_deep = _too_deep(lines, path)
+    return Scanned(tokens, comments, (too_deep,) if too_deep else (), lines, raw, pieces)
 
 
 def _read(texts: list[str], known: dict[str, _Raw]) -> dict[str, _Raw]:
@@ -230,7 +234,7 @@ def _moved_raw(raw: _Raw, number: int) -> _Raw:
 
 def _moved_line(line: Line, by: int) -> Line:
     tokens, comments = [_moved(t, by) for t in line.tokens], [_moved(t, by) for t in line.comments]
-    return Line(tokens, comments, line.after, line.sign)
+    return Line(tokens, comments, line.after, line.sign, line.flat)
 
 
 def _promoted(raw: _Raw, key: _Key) -> Line:
@@ -252,7 +256,17 @@ def _promoted(raw: _Raw, key: _Key) -> Line:
         heads = token.value == "for" or (heads and kind not in ("LBRACE", "RBRACE", "STEP"))
         before, line = kind, token.line or 0
         tokens.append(token if kind == token.type else Token.new_borrow_pos(kind, token.value, token))
-    return Line(tokens, raw.comments, _Before(depth, parentheses, heads, of_parameter, before), object())
+    after = _Before(depth, parentheses, heads, of_parameter, before)
+    return Line(tokens, raw.comments, after, object(), _is_flat(tokens))
+
+
+def _is_flat(tokens: list[Token]) -> bool:
+    depth = 0
+    for token in tokens:
+        depth += (token.type in _INNER) - (token.type in _INNER_ENDS)
+        if token.type in _NESTING or not 0 <= depth <= 1:
+            return False
+    return depth == 0
 
 
 def _meaning(name: str, here: _Before, behind: list[Token], words: _Words) -> str:
@@ -339,38 +353,59 @@ def _too_long(length: int, path: str) -> Diagnostic:
     return error_at("E0009", message, Span(path, 1, 1, 1, 1), help="give the path of a .coven program")
 
 
-def _too_deep(tokens: Iterable[Token], path: str) -> Diagnostic | None:
+def _too_deep(lines: Iterable[Line], path: str) -> Diagnostic | None:
     """Refuse nesting that a reader of the tree could not follow without deep recursion."""
-    pending = [0]  # operators since the last separator, for each open bracket
-    total = 0
-    before = ""
-    for token in tokens:
-        if before in _ENDS and token.type in _OPERANDS:  # The next statement begins.
-            total -= pending[-1]
-            pending[-1] = 0
-        before = token.type
-        if token.type in _OPERATORS:
-            pending[-1] += 1
-            total += 1
-        elif token.type in OPENING:
-            if token.type == "LBRACE":  # It ends the condition or bound before it.
-                total -= pending[-1]
-                pending[-1] = 0
-            pending.append(0)
-        elif token.type in CLOSING and len(pending) > 1:
-            total -= pending.pop()
-        elif token.type not in _OPERANDS and token.type not in CLOSING:
-            total -= pending[-1]
-            pending[-1] = 0
-        if total > MAX_NESTING or len(pending) > MAX_NESTING + 1:
-            what = "expression" if total > MAX_NESTING else "nesting"
-            message = (
-                f"{what} too deep: more than {MAX_NESTING} {'operators' if total > MAX_NESTING else 'levels'}"
-            )
-            return error_at(
-                "E0008",
-                message,
-                token_span(token, path),
-                help="name an inner part with `let`, or use a segment",
-            )
+    nesting = _Nesting()
+    for line in lines:
+        if line.flat and nesting.is_left_by_flat_lines():
+            nesting.before = line.tokens[-1].type
+            continue
+        for token in line.tokens:
+            nesting.follow(token.type)
+            if nesting.operators > MAX_NESTING or nesting.levels > MAX_NESTING:
+                return _nested(token, path, "expression" if nesting.operators > MAX_NESTING else "nesting")
     return None
+
+
+class _Nesting:
+    """How many operators and brackets are pending behind the token `before`."""
+
+    def __init__(self) -> None:
+        self.operators, self.before = 0, ""
+        self._pending = [0]  # operators since the last separator, for each open bracket
+
+    @property
+    def levels(self) -> int:
+        return len(self._pending) - 1
+
+    def is_left_by_flat_lines(self) -> bool:
+        """Whether a flat line leaves it as it is, and is not too deep itself."""
+        return not self.operators and self.levels < MAX_NESTING
+
+    def follow(self, kind: str) -> None:
+        """Take the next token."""
+        if self.before in _ENDS and kind in _OPERANDS:  # The next statement begins.
+            self._end()
+        self.before = kind
+        if kind in _OPERATORS:
+            self._pending[-1] += 1
+            self.operators += 1
+        elif kind in OPENING:
+            if kind == "LBRACE":  # It ends the condition or bound before it.
+                self._end()
+            self._pending.append(0)
+        elif kind in CLOSING and self.levels:
+            self.operators -= self._pending.pop()
+        elif kind not in _OPERANDS and kind not in CLOSING:
+            self._end()
+
+    def _end(self) -> None:
+        """End an expression."""
+        self.operators -= self._pending[-1]
+        self._pending[-1] = 0
+
+
+def _nested(token: Token, path: str, what: str) -> Diagnostic:
+    most = f"{MAX_NESTING} {'operators' if what == 'expression' else 'levels'}"
+    help = "name an inner part with `let`, or use a segment"
+    return error_at("E0008", f"{what} too deep: more than {most}", token_span(token, path), help=help)
