@@ -72,7 +72,7 @@ ITEMS = {
 
 _MOST_KEPT = 4096
 _type_text = functools.lru_cache(_MOST_KEPT)(render_type)
-"""Texts of types are kept, since one completion follows another and most tags of a program are alike."""
+"""Texts of types, and what is offered, are kept: one completion follows another, and most of it stays."""
 
 
 def complete(
@@ -319,9 +319,10 @@ def _files(program: str, begun: str) -> Iterator[types.CompletionItem]:
 def _symbol(analysis: Analysis, symbol: Symbol) -> types.CompletionItem:
     tag = analysis.tag(symbol)
     detail = _type_text(tag.type) if tag is not None else symbol.kind
-    return types.CompletionItem(symbol.name, kind=_KINDS.get(symbol.kind, Kind.Text), detail=detail)
+    return _item(symbol.name, _KINDS.get(symbol.kind, Kind.Text), detail)
 
 
+@functools.lru_cache(_MOST_KEPT)
 def _item(name: str, kind: Kind, detail: str | None = None) -> types.CompletionItem:
     return types.CompletionItem(name, kind=kind, detail=detail)
 

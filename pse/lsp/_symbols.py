@@ -8,7 +8,6 @@ program or segment around it.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Collection, Iterator
 
 from pse.language import Span
@@ -82,14 +81,6 @@ class Symbols:
         if tree is not None:
             self._items(tree)
 
-    @functools.cached_property
-    def _by_line(self) -> dict[int, list[tuple[Span, Symbol]]]:
-        found: dict[int, list[tuple[Span, Symbol]]] = {}
-        for symbol in self.all:
-            for span, _ in symbol.places:
-                found.setdefault(span.line, []).append((span, symbol))
-        return found
-
     def of(self, span: Span | None) -> Symbol | None:
         """Give what a name means by the place that it has in the tree."""
         return self._meant.get(id(span))
@@ -100,7 +91,8 @@ class Symbols:
 
     def at(self, line: int, column: int) -> tuple[Span, Symbol] | None:
         """Give the name at a place (counted from 1), also right behind it, and where it begins and ends."""
-        found = [p for p in self._by_line.get(line, ()) if p[0].column <= column <= p[0].end_column]
+        places = [(span, symbol) for symbol in self.all for span, _ in symbol.places if span.line == line]
+        found = [place for place in places if place[0].column <= column <= place[0].end_column]
         return min(found, key=lambda place: place[0].end_column - place[0].column, default=None)
 
     def visible(self, line: int, column: int) -> Iterator[Symbol]:

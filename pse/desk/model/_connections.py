@@ -76,10 +76,10 @@ def possible_targets(model: ProgramModel, end: Operation) -> Iterator[Target]:
 def _obstacle(
     model: ProgramModel, name: sx.Identifier, kind: Type | None, element: Element, port: Port
 ) -> str | None:
-    found = model.drawn.symbols.at(name.span.line, name.span.column)
+    found = model.drawn.symbols.of(name.span)
     place = model.text.place(element.start)
     seen = next((s for s in model.drawn.symbols.visible(*place) if s.name == name.id), None)
-    if found is None or seen is not found[1]:
+    if found is None or seen is not found:
         return f"`{name.id}` is not visible here: it belongs to another block or segment"
     if kind is None or port.type is None:
         return None
