@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import threading
 from collections.abc import Sequence
 
 from lsprotocol import types
@@ -23,8 +24,14 @@ from pse.modules import Finder, examine_source, resolve_import
 from pse.program import Placement, place_threads
 
 ENDING = ".coven"
-_MANY_OBJECTS = 200_000
-"""More than a program of some thousand lines is made of."""
+_MOST_READINGS = 4
+"""Programs that are kept: those that were read last."""
+
+_MANY_OBJECTS = 100_000
+"""About as many as a program of a thousand lines is made of, or as a hundred edits leave behind."""
+
+_TOO_MANY_OBJECTS = 10 * _MANY_OBJECTS
+"""So many are made before the search for cycles is waited for."""
 
 
 class Lines:
@@ -194,17 +201,55 @@ class Analysis(Lines):
         return self.symbols.at(*self.place(position))
 
 
+class Readings:
+    """The last analyses of programs, by path, which the servers of one process share.
+
+    An editor that comes again, and one that comes while its program is being read, need not wait until all is
+    read once more.
+
+    See Also
+    --------
+    make_server
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Analysis] = {}
+        self._turns: dict[str, threading.Lock] = {}
+
+    def __contains__(self, path: str) -> bool:
+        """Whether a program is known."""
+        return path in self._known
+
+    def read(
+        self, text: str, path: str, codec: PositionCodec, finder: ModuleFinder, before: Analysis | None = None
+    ) -> Analysis:
+        """Analyse a program's text."""
+        with self._turns.setdefault(path, threading.Lock()):
+            known = self._known.pop(path, None)
+            made = self._known[path] = Analysis(text, path, codec, finder, before or known)
+            for oldest in list(self._known)[:-_MOST_READINGS]:
+                self._known.pop(oldest, None)
+            return made
+
+
 def collect_rarely() -> None:
-    """Search for cycles to free only after many edits, in a process that serves an editor.
+    """Search for cycles to free only while nobody waits, in a process that serves an editor.
 
     An analysis takes the place of the one before, which frees almost as many objects as it makes; by default
-    there are dozens of searches during each.
+    there are dozens of searches during each, and one of them looks at all objects.
 
     See Also
     --------
     Analysis
     """
-    gc.set_threshold(_MANY_OBJECTS, *gc.get_threshold()[1:])
+    gc.freeze()  # What was imported stays.
+    gc.set_threshold(_TOO_MANY_OBJECTS, *gc.get_threshold()[1:])
+
+
+def collect_now() -> None:
+    """Search for cycles to free if it may be worth while: nobody waits now."""
+    if gc.get_count()[0] > _MANY_OBJECTS:
+        gc.collect()
 
 
 class OpenFiles(Finder):

@@ -25,14 +25,19 @@ from pse.lsp import (
     _outline as outline,
     _refactorings as refactorings,
 )
-from pse.lsp._analysis import ENDING, MovedLines, collect_rarely
+from pse.lsp._analysis import ENDING, Analysis, MovedLines, Readings, collect_rarely
 from pse.lsp._formatting import formatted
 from pse.lsp._navigation import uri_of
 from pse.lsp._server import ProgramServer, path_of
 
 
-def make_server() -> ProgramServer:
+def make_server(readings: Readings | None = None) -> ProgramServer:
     """Make a server that answers everything; it is not started.
+
+    Parameters
+    ----------
+    readings : Readings, optional
+        What servers of one process know of programs.
 
     Returns
     -------
@@ -45,7 +50,7 @@ def make_server() -> ProgramServer:
     >>> server.name
     'pse'
     """
-    server = ProgramServer()
+    server = ProgramServer(readings)
     for name, (answer, options) in ANSWERS.items():
         server.feature(name, options)(answer)
     return server
@@ -227,7 +232,9 @@ def _workspace_symbols(ls: ProgramServer, query: str) -> list[types.WorkspaceSym
     for path in _programs(ls):
         document = ls.workspace.get_text_document(uri_of(str(path)))
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            analysis = ls.latest(document.uri) or ls.analyse(document, document.source)
+            analysis = ls.latest(document.uri) or Analysis(
+                document.source, str(path), document.position_codec, ls.finder
+            )
             for symbol in analysis.symbols.of_kind("segment", "program", "parameter", "partition"):
                 if symbol.span is not None and query.lower() in symbol.name.lower():
                     place = types.Location(document.uri, analysis.range(symbol.span))

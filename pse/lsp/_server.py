@@ -18,11 +18,14 @@ from pse._version import __version__
 from pse.language import Span
 from pse.language.diagnostics import Diagnostic, Severity
 from pse.lsp import _module_sources as sources
-from pse.lsp._analysis import ENDING, Analysis, Lines, OpenFiles, resolved
+from pse.lsp._analysis import ENDING, Analysis, Lines, OpenFiles, Readings, collect_now, resolved
 from pse.lsp._navigation import uri_of
 
 PAUSE = 0.05
 """Seconds without a change after which diagnostics are made anew."""
+
+REST = 2.0
+"""Seconds without a change after which memory is tidied up."""
 
 UNUSED = {"W0201", "W0202", "W0203", "W0204"}
 """Codes of warnings about names that nothing uses; editors show such names in grey."""
@@ -30,6 +33,11 @@ UNUSED = {"W0201", "W0202", "W0203", "W0204"}
 
 class ProgramServer(LanguageServer):
     """The server's state: the analyses of open programs.
+
+    Parameters
+    ----------
+    readings : Readings, optional
+        What servers of one process know of programs.
 
     Attributes
     ----------
@@ -43,13 +51,15 @@ class ProgramServer(LanguageServer):
     make_server
     """
 
-    def __init__(self) -> None:
+    def __init__(self, readings: Readings | None = None) -> None:
         super().__init__("pse", __version__)
+        self._readings = readings or Readings()
         self.texts: dict[str, str] = {}
         self.finder = OpenFiles(self.texts)
         self._analyses: dict[str, tuple[int | None, Analysis]] = {}
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._turns: dict[str, asyncio.Lock] = {}
+        self._rest: asyncio.TimerHandle | None = None
         self._uncoloured: set[str] = set()
 
     def lines(self, uri: str) -> Lines:
@@ -69,8 +79,8 @@ class ProgramServer(LanguageServer):
 
     def analyse(self, document: TextDocument, text: str) -> Analysis:
         """Analyse a program's text."""
-        before = self.latest(document.uri)
-        return Analysis(text, path_of(document.uri), document.position_codec, self.finder, before)
+        path, before = path_of(document.uri), self.latest(document.uri)
+        return self._readings.read(text, path, document.position_codec, self.finder, before)
 
     def latest(self, uri: str) -> Analysis | None:
         """Give the last analysis of a file, perhaps of an older text."""
@@ -93,6 +103,8 @@ class ProgramServer(LanguageServer):
         self.texts[path_of(uri)] = text
         if (waiting := self._pauses.pop(uri, None)) is not None:
             waiting.cancel()
+        if self._rest is not None:
+            self._rest.cancel()
         loop = asyncio.get_running_loop()
         self._pauses[uri] = loop.call_later(PAUSE, lambda: loop.create_task(self.tell(uri)))
 
@@ -119,6 +131,7 @@ class ProgramServer(LanguageServer):
         if uri in self._uncoloured:
             self._uncoloured.discard(uri)
             self.workspace_semantic_tokens_refresh(None)
+        self._rest = asyncio.get_running_loop().call_later(REST, collect_now)
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
         version = self.workspace.get_text_document(uri).version

@@ -1,18 +1,20 @@
 """The server itself, talked to by its protocol as editors do, and by Neovim as the manual sets it up."""
 
 import asyncio
+import gc
 import re
 import shutil
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
-from pse.lsp import _outline as outline, make_server
-from pse.lsp._analysis import Lines
+from pse.lsp import OpenFiles, Readings, _outline as outline, make_server
+from pse.lsp._analysis import Lines, collect_now
 from pse.lsp._requests import ANSWERS
 
 from .conftest import COMMAND, PROGRAMS, analysed, position
@@ -121,6 +123,39 @@ def test_what_an_edit_has_not_changed_is_told_without_a_new_analysis():
     assert found.range.start == at
     before = words(outline.semantic_tokens(known).data)
     assert words(asyncio.run(colours).data) == [(line + 1, *rest) for line, *rest in before if line > 0]
+
+
+def test_an_editor_that_comes_again_does_not_wait_until_all_is_read_once_more():
+    readings = Readings()
+    texts = HEAT, HEAT + "// more\n"
+    first, second = (readings.read(text, "heat.coven", PositionCodec(), OpenFiles({})) for text in texts)
+    assert first.inspection.tree.items[-1].body.statements
+    assert (
+        second.inspection.tree.items[-1].body.statements[0]
+        is first.inspection.tree.items[-1].body.statements[0]
+    )
+
+
+class Part:
+    """Is part of itself."""
+
+    def __init__(self):
+        self.whole = self
+
+
+def test_memory_is_searched_for_cycles_where_it_may_be_worth_while():
+    gc.collect()
+    gc.disable()
+    try:
+        first = weakref.ref(Part())
+        collect_now()
+        assert first() is not None
+        many = [Part() for _ in range(150_000)]
+        collect_now()
+        assert first() is None
+        assert many
+    finally:
+        gc.enable()
 
 
 def test_an_editor_asks_for_colours_again_when_an_edit_is_analysed(session, tmp_path):

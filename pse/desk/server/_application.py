@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from pygls.workspace import PositionCodec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
@@ -30,6 +31,7 @@ from pse.desk.server._live import Watches, control_run, run_status
 from pse.desk.server._runs import Runs
 from pse.errors import PseError
 from pse.language.types import OPTIONS
+from pse.lsp import OpenFiles, Readings
 from pse.modules.build import TEMPLATE_ENDINGS
 from pse.views import PALETTE, VIEWS
 from pse.views.frames import frame_scripts
@@ -61,6 +63,14 @@ class Desk:
         self.events = Events(lambda: self.runs.present(), self.directory.changes)
         self.runs = Runs(self.directory, self.events.publish)
         self.watches = Watches(self.events.publish, lambda: self.events.heard)
+        self.readings = Readings()
+
+    def read_ahead(self) -> None:
+        """Read the program that is shown first: the page asks for it when its scripts have begun."""
+        with contextlib.suppress(PseError):
+            path = str(self.directory.find(self.program))
+            if path not in self.readings:
+                self.readings.read(self.directory.text(self.program), path, PositionCodec(), OpenFiles({}))
 
     def session(self) -> dict[str, Any]:
         """Give what the page begins with."""
@@ -196,12 +206,14 @@ def assets() -> Path:
 
 
 async def _page(request: Request) -> Response:
-    index = assets() / "index.html"
+    desk, index = request.app.state.desk, assets() / "index.html"
+    threading.Thread(target=desk.read_ahead, name="read ahead", daemon=True).start()
     return FileResponse(index) if index.is_file() else HTMLResponse(_NO_PAGE, 503)
 
 
 async def _language(socket: WebSocket) -> None:
-    await Conversation(socket.app.state.desk.directory).run(socket)
+    desk = socket.app.state.desk
+    await Conversation(desk.directory, desk.readings).run(socket)
 
 
 async def _events(socket: WebSocket) -> None:

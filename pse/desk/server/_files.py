@@ -99,6 +99,10 @@ class Directory:
             "kind": kind_of(path)[0],
         }
 
+    def text(self, name: object) -> str:
+        """Give a file's text."""
+        return plain(_decoded(_data(self.find(name), str(name)), str(name)))
+
     def save(self, name: object, text: object, known: object) -> dict[str, Any]:
         """Save a file whose revision the page knows; None: a new one.
 

@@ -29,7 +29,7 @@ from pse.desk.model import (
 from pse.desk.server._errors import Refusal
 from pse.desk.server._files import Directory
 from pse.errors import PseError
-from pse.lsp import Analysis, ProgramServer, make_server, path_of
+from pse.lsp import Analysis, ProgramServer, Readings, make_server, path_of
 
 _OWN = "coven/"
 _INVALID, _FAILED = -32602, -32603
@@ -56,11 +56,13 @@ class Conversation:
     ----------
     directory : Directory
         The opened directory.
+    readings : Readings
+        What is known of programs; a page that is loaded again begins with it.
     """
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, readings: Readings) -> None:
         self._directory, self._outgoing = directory, _Outgoing()
-        self.server: ProgramServer = make_server()
+        self.server: ProgramServer = make_server(readings)
         self.server.protocol.set_writer(self._outgoing, include_headers=False)
         self._documents = Documents(self.server, directory)
         self._tasks: set[asyncio.Task[None]] = set()
