@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import threading
+import time
 from collections.abc import Sequence
 
 from lsprotocol import types
@@ -215,6 +216,7 @@ class Readings:
     def __init__(self) -> None:
         self._known: dict[str, Analysis] = {}
         self._turns: dict[str, threading.Lock] = {}
+        self._last = 0.0
 
     def __contains__(self, path: str) -> bool:
         """Whether a program is known."""
@@ -229,7 +231,12 @@ class Readings:
             made = self._known[path] = Analysis(text, path, codec, finder, before or known)
             for oldest in list(self._known)[:-_MOST_READINGS]:
                 self._known.pop(oldest, None)
+            self._last = time.monotonic()
             return made
+
+    def are_over_since(self, seconds: float) -> bool:
+        """Whether nothing has been read for some time."""
+        return time.monotonic() - self._last >= seconds
 
 
 def collect_rarely() -> None:

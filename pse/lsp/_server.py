@@ -25,7 +25,7 @@ PAUSE = 0.05
 """Seconds without a change after which diagnostics are made anew."""
 
 REST = 2.0
-"""Seconds without a change after which memory is tidied up."""
+"""Seconds without an analysis, for whichever editor, after which memory is tidied up."""
 
 UNUSED = {"W0201", "W0202", "W0203", "W0204"}
 """Codes of warnings about names that nothing uses; editors show such names in grey."""
@@ -59,7 +59,6 @@ class ProgramServer(LanguageServer):
         self._analyses: dict[str, tuple[int | None, Analysis]] = {}
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._turns: dict[str, asyncio.Lock] = {}
-        self._rest: asyncio.TimerHandle | None = None
         self._uncoloured: set[str] = set()
 
     def lines(self, uri: str) -> Lines:
@@ -103,8 +102,6 @@ class ProgramServer(LanguageServer):
         self.texts[path_of(uri)] = text
         if (waiting := self._pauses.pop(uri, None)) is not None:
             waiting.cancel()
-        if self._rest is not None:
-            self._rest.cancel()
         loop = asyncio.get_running_loop()
         self._pauses[uri] = loop.call_later(PAUSE, lambda: loop.create_task(self.tell(uri)))
 
@@ -131,7 +128,11 @@ class ProgramServer(LanguageServer):
         if uri in self._uncoloured:
             self._uncoloured.discard(uri)
             self.workspace_semantic_tokens_refresh(None)
-        self._rest = asyncio.get_running_loop().call_later(REST, collect_now)
+        asyncio.get_running_loop().call_later(REST, self._tidy_up)
+
+    def _tidy_up(self) -> None:
+        if self._readings.are_over_since(REST):
+            collect_now()
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
         version = self.workspace.get_text_document(uri).version
