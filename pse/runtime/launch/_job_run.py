@@ -34,7 +34,8 @@ from pse.runtime.request._resume import way_on
 from pse.runtime.status._progress_choice import choose_progress
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
-from pse.runtime.supervise._exit_diagnosis import Diagnosis, describe_running
+from pse.runtime.supervise._error_format import describe_running
+from pse.runtime.supervise._exit_diagnosis import Diagnosis
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup
 from pse.runtime.supervise._rank_output import RankOutput

@@ -23,8 +23,7 @@ from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.faults._stack_frames import register_python_frames, stack_frame_command
 from pse.runtime.request._prepared import Prepared
-from pse.runtime.supervise._error_format import exit_code_of, format_error
-from pse.runtime.supervise._exit_diagnosis import describe_running
+from pse.runtime.supervise._error_format import describe_running, exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import Meeting, MonitoredJob, MonitorHandle
 from pse.runtime.supervise._processes import kept_proxy_descriptor, open_job_stderr, proxy_descriptor

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections import Counter
+from collections.abc import Sequence
 from typing import TextIO
 
+from pse._abi.channel import NO_SITE
 from pse._abi.waiting import ExitCode
 from pse.errors import PseError, RunError
 from pse.language.diagnostics import ProgramRefused, print_diagnostics
+from pse.runtime._channel import Board
 from pse.runtime.supervise._stdio import is_stream_full
-from pse.text import exception_text
+from pse.text import count_text, exception_text
 
 DEBUG = "PSE_DEBUG"
 """Environment variable that brings the traceback of an internal error."""
+
+
+def describe_running(board: Board, ranks: Sequence[int], sites: Sequence[str]) -> str:
+    """Say which calls run on ranks of a board, by the texts of all call sites."""
+    if len(ranks) == 1:
+        site = board.slot(ranks[0]).site
+        return f"  running: {sites[site]}\n" if site != NO_SITE else ""
+    numbers = Counter(board.slot(rank).site for rank in ranks)
+    return "".join(
+        f"  meanwhile, on {count_text(count, 'rank')}: {sites[site]}\n"
+        for site, count in sorted(numbers.items())
+        if site != NO_SITE
+    )
 
 
 def format_error(error: BaseException) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import Counter
 from collections.abc import Sequence
 
 from pse._abi.channel import NO_SITE
@@ -16,7 +15,6 @@ from pse.records import dataclass
 from pse.runtime import _faults
 from pse.runtime._channel import Board
 from pse.runtime.supervise._processes import ProcessManager, RankProcess
-from pse.text import count_text
 
 EXPLAINED = (0, *ExitCode)
 """Exit codes of a rank that has said all there is to say before it ended itself."""
@@ -85,19 +83,6 @@ def lost_manager(pid: int | None, host: str, how: str, name: str = ProcessManage
     number = "" if pid is None else f", pid {pid}"
     who = f"{name} (host {host}{number}), which started the ranks there,"
     return Diagnosis(f"error: {who} {how}\nhelp: {KILLED_HELP}\n")
-
-
-def describe_running(board: Board, ranks: Sequence[int], sites: Sequence[str]) -> str:
-    """Say which calls run on ranks of a board, by the texts of all call sites."""
-    if len(ranks) == 1:
-        site = board.slot(ranks[0]).site
-        return f"  running: {sites[site]}\n" if site != NO_SITE else ""
-    numbers = Counter(board.slot(rank).site for rank in ranks)
-    return "".join(
-        f"  meanwhile, on {count_text(count, 'rank')}: {sites[site]}\n"
-        for site, count in sorted(numbers.items())
-        if site != NO_SITE
-    )
 
 
 def never_seen(names: Sequence[str], host: str) -> Diagnosis:
