@@ -34,7 +34,6 @@ from pse.runtime.request._resume import way_on
 from pse.runtime.status._progress_choice import choose_progress
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
-from pse.runtime.supervise._error_format import describe_running
 from pse.runtime.supervise._exit_diagnosis import Diagnosis
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
 from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup
@@ -290,6 +289,8 @@ class JobRun:
             # Ranks that have not begun have nothing to tidy up, but would say much about where they were.
             self.deadline = 0.0
             return
+        from pse.runtime.supervise._error_format import describe_running  # Few runs are stopped.
+
         self._running_then = describe_running(
             self.board, range(self.prepared.ranks), self.prepared.site_texts
         )
