@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="starlette is in the extra desk: pip install 'pse[desk]'")
+pytest.importorskip("selenium", reason="selenium isn't installed")
 
 from PIL import Image
 from pse_testing.browser import browser
 from pse_testing.desk_page import Page, serving
+from selenium.webdriver import Keys
 
 __all__ = ["browser"]
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -64,13 +66,18 @@ def open_program(browser, all_programs) -> Iterator[Callable[..., Page]]:
             browser.set_window_size(*size)
             page = Page(browser, *all_programs)
             stack.callback(page.abandon)
-            page.command("Open a program")
-            page.one("dialog input").send_keys(program)
-            page.press("Enter")
-            page.wait(lambda: page.one(".bar .title").text == program and page.calls())
+            open_other(page, program)
             return page
 
         yield opened
+
+
+def open_other(page: Page, program: str) -> None:
+    """Open a program by its name."""
+    page.command("Open a program")
+    page.one("dialog input").send_keys(program)
+    page.press("Enter")
+    page.wait(lambda: page.one(".bar .title").text == program and page.calls())
 
 
 def complaints(page: Page) -> list[str]:
@@ -469,7 +476,7 @@ def store(x):
 """
 
 
-def test_a_proposal_of_the_advisor_is_taken_into_the_text_and_run(open_desk):
+def test_a_proposal_of_the_advisor_is_taken_into_the_text_of_its_program_as_that_is_now_and_run(open_desk):
     page = open_desk("lab.coven", lab=LAB, **{"lab.py": INSTRUMENTS})
     page.wait(lambda: page.calls())
     page.command("Show or hide the run")
@@ -483,26 +490,100 @@ def test_a_proposal_of_the_advisor_is_taken_into_the_text_and_run(open_desk):
     diff = page.one(".runs pre.diff").text.splitlines()
     (added,) = [line[1:] for line in diff if line.startswith("+ ")]
     assert "thread_B" in added
+    page.one(".cm-content").click()
+    page.press("Control", "End")
+    page.type("// written after the run")
+    open_other(page, "heat.coven")
     page.click("Accept and run again")
-    proposed = LAB.replace(added.replace("thread_B", "thread_A"), added)
-    page.wait(lambda: page.text().rstrip() == proposed.rstrip())
+    proposed = LAB.replace(added.replace("thread_B", "thread_A"), added) + "// written after the run"
+    page.wait(lambda: page.text() == proposed)
+    assert (page.folder / "heat.coven").read_text() == HEAT.read_text()
     page.command("Show the list of runs")
     page.wait(lambda: [one.text for one in page.all("tr[data-run] td:nth-child(3)")] == ["done", "done"])
+
+
+STATE = "[aria-label='State of the file']"
+SAVES = "return performance.getEntriesByType('resource').filter((one) => one.name.endsWith('/file')).length"
 
 
 def test_a_file_that_was_changed_elsewhere_is_shown_or_both_texts_are_to_choose_from(open_desk):
     page = open_desk("heat.coven")
     page.wait(lambda: page.calls())
-    (page.folder / "heat.coven").write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-5"))
+    disk = page.folder / "heat.coven"
+    disk.write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-5"))
     page.wait(lambda: "tol = 1e-5" in page.text())
     page.fill("parameter NX", "512")
-    (page.folder / "heat.coven").write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-4"))
-    page.wait(lambda: page.all("dialog .cm-mergeView"))
+    disk.write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-4"))
+    page.wait(lambda: len(page.all("dialog .cm-content")) == 2)
+    page.all("dialog .cm-content")[1].click()
+    page.press("Control", "Home")
+    page.type("// merged\n")
+    disk.write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-3"))
+    page.wait(lambda: "tol = 1e-3" in page.all("dialog .cm-content")[0].text)
+    page.press("Escape")
+    page.wait(lambda: not page.all("dialog"))
+    page.press("Control", "s")
     page.click("Save this page’s text")
-    page.wait(lambda: page.one("[aria-label='State of the file']").text == "saved")
-    written = (page.folder / "heat.coven").read_text()
+    page.wait(lambda: page.one(STATE).text == "saved")
+    written = disk.read_text()
+    assert written.startswith("// merged")
     assert "NX = 512" in written
     assert "tol = 1e-5" in written
+
+
+def test_one_save_waits_for_another(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    page.one(".cm-content").click()
+    page.type("//")
+    before = page.script(SAVES)
+    save = page.hands(page.browser).key_down(Keys.CONTROL).send_keys("s").send_keys("s").key_up(Keys.CONTROL)
+    save.perform()
+    page.wait(lambda: page.script(SAVES) == before + 2)
+    page.wait(lambda: page.one(STATE).text == "saved")
+    assert page.all("dialog") == []
+
+
+def source_state(page: Page) -> str:
+    return page.one(".source .note").text
+
+
+def test_a_source_that_was_changed_or_deleted_elsewhere_is_merged_saved_or_closed(open_desk):
+    page = open_desk("heat.coven")
+    page.command("Open a module’s source")
+    page.one("dialog input").send_keys("heat.c")
+    page.press("Enter")
+    page.wait(lambda: page.all(".source .cm-content"))
+    page.one(".source .cm-content").click()
+    page.press("Control", "Home")
+    page.type("/")
+    page.press("Control", "z")
+    page.wait(lambda: source_state(page) == "saved")
+    page.type("// mine\n")
+    disk = page.folder / "heat.c"
+    disk.write_text("// theirs\n")
+    page.wait(lambda: len(page.all("dialog .cm-content")) == 2)
+    page.click("Save this page’s text")
+    page.wait(lambda: source_state(page) == "saved")
+    assert disk.read_text().startswith("// mine")
+    disk.unlink()
+    page.wait(lambda: "was deleted" in page.one(".banner").text)
+    page.one(".source .tabs button").click()
+    page.wait(lambda: source_state(page) == "saved" and not page.all(".banner"))
+    disk.unlink()
+    page.wait(lambda: "was deleted" in page.one(".banner").text)
+    page.one("[aria-label='Close the source']").click()
+    page.wait(lambda: not page.all("section.source"))
+    assert not disk.exists()
+
+
+def test_a_program_that_is_not_there_yet_is_begun(open_desk):
+    page = open_desk("not there (yet).coven")
+    page.click("Begin a program")
+    page.wait(lambda: "program not_there__yet_ {" in page.text())
+    page.press("Control", "s")
+    page.wait(lambda: page.one(STATE).text == "saved")
+    assert (page.folder / "not there (yet).coven").is_file()
 
 
 def test_a_page_whose_server_is_gone_keeps_the_text_and_says_so(browser, tmp_path):

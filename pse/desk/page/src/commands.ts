@@ -11,11 +11,11 @@ import {
   edit,
   fold,
   format,
+  leave,
   listFiles,
   newProgram,
   openProgram,
   redoEdit,
-  report,
   save,
   select,
   undoEdit,
@@ -24,7 +24,7 @@ import {
 import type { ProgramNode, Target } from "./protocol";
 import { shownRun, stop } from "./runs";
 import { askModule, buildSource, openSource, saveSource } from "./sources";
-import { type ChooserItem, type Desk, type Theme, busy, desk, update } from "./store";
+import { type ChooserItem, type Desk, type Theme, busy, desk, report, update } from "./store";
 
 export interface Command {
   title: string;
@@ -112,7 +112,7 @@ function chooseCommand() {
 async function chooseProgram() {
   await listFiles().catch(report);
   const programs = desk().files.filter((file) => file.kind === "program");
-  choose("Open a program", programs.map(({ path }) => ({ title: path, run: () => leave(() => openProgram(path)) })));
+  choose("Open a program", programs.map(({ path }) => ({ title: path, run: () => void leave(() => openProgram(path)) })));
 }
 
 async function chooseSource() {
@@ -130,14 +130,8 @@ function askProgram() {
   ask("New program", [{ name: "name", label: "File", value: "program.coven", required: true }], ({ name }) => {
     const path = name.endsWith(".coven") ? name : `${name}.coven`;
     const there = desk().files.some((file) => file.path === path);
-    leave(() => (there ? openProgram(path) : newProgram(path)));
+    void leave(() => (there ? openProgram(path) : newProgram(path)));
   });
-}
-
-/** Open something else; edits that aren't saved are saved first. */
-async function leave(open: () => unknown) {
-  if (desk().file?.changed && !(await save())) return;
-  await Promise.resolve(open()).catch(report);
 }
 
 function runProgram() {

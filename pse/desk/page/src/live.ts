@@ -1,9 +1,8 @@
 // A run that goes on, from the page: held and changed, and its data as it comes.
 
 import { request } from "./http";
-import { report } from "./program";
 import type { ControlStatus, Frame } from "./protocol";
-import { desk, update } from "./store";
+import { desk, report, update } from "./store";
 
 const asking = new Set<string>();
 

@@ -3,11 +3,11 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { setTheme } from "./commands";
-import { request, Unreachable } from "./http";
-import { drawGraph, listFiles, loadPalette, openProgram, report, useLanguage } from "./program";
+import { request, ServerError, Unreachable } from "./http";
+import { drawGraph, listFiles, loadPalette, newProgram, openProgram, useLanguage } from "./program";
 import type { Session } from "./protocol";
 import { watchServer } from "./runs";
-import { type Theme, say, update } from "./store";
+import { type Theme, report, say, update } from "./store";
 import "./style.css";
 import { connectLanguage } from "./text/language";
 
@@ -21,8 +21,15 @@ async function begin() {
   useLanguage(connectLanguage(session.uri, connection));
   update({ session });
   watchServer();
-  await Promise.all([session.program && openProgram(session.program), listFiles()]);
+  await Promise.all([session.program && openFirst(session.program), listFiles()]);
 }
+
+/** Open the program that the desk was started for; one that is not there yet is a new one. */
+const openFirst = (path: string) =>
+  openProgram(path).catch((error) => {
+    if (!(error instanceof ServerError && error.status === 404)) throw error;
+    newProgram(path);
+  });
 
 /** The server of the language came or went; when it is back, it is asked for all that it tells. */
 function connection(connected: boolean) {

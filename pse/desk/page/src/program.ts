@@ -3,28 +3,28 @@
 import { redo, undo } from "@codemirror/commands";
 import { formatDocument } from "@codemirror/lsp-client";
 import type { Text } from "@codemirror/state";
-import { EditorView } from "@codemirror/view";
+import { OpenText } from "./documents";
 import type { Place, Point } from "./graph/boxes";
 import { layOut } from "./graph/layout";
 import { forgetPlaces, placesFor, rememberPlaces } from "./graph/memory";
 import { type Scene, drawnScene } from "./graph/scene";
-import { query, request, ServerError, Unreachable } from "./http";
+import { query, request } from "./http";
 import { isDifference, patched } from "./difference";
 import type { Difference, EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
-import { busy, desk, note, say, update } from "./store";
-import { applyEdits, editorState, replaceText, selectSpan } from "./text/editor";
+import { busy, desk, oneByOne, report, say, update } from "./store";
+import { applyEdits, selectSpan } from "./text/editor";
 import type { Language } from "./text/language";
 import { paintTokens, tokenColours } from "./text/tokens";
 
 const BURST_MS = 50; // between two changes of the text that are drawn together
 
-export const view = new EditorView();
+export const program = new OpenText("file");
+export const { view } = program;
 let language: Language;
-let savedText = "";
 let timer = 0;
 let changedAt = -Infinity;
 let awaited: Text | null = null; // whose graph the server was asked for
-let queue: Promise<unknown> = Promise.resolve();
+const inTurn = oneByOne();
 let known: ProgramGraph | null = null; // what the server gave last, shown or not
 
 export const useLanguage = (made: Language) => (language = made);
@@ -39,21 +39,20 @@ export async function listFiles() {
 
 export async function openProgram(path: string) {
   const file = await request<ProgramFile>("GET", `file?${query({ path })}`);
-  showFile(file.path, file.uri, file.text, file.revision);
+  showFile(file);
 }
 
 /** Begin a program that is not on disk until it is saved. */
 export function newProgram(path: string) {
   const { session } = desk();
-  showFile(path, `${session!.uri}/${path.split("/").map(encodeURIComponent).join("/")}`, "", null);
+  const uri = `${session!.uri}/${path.split("/").map(encodeURIComponent).join("/")}`;
+  showFile({ path, uri, text: "", revision: null });
 }
 
-function showFile(path: string, uri: string, text: string, revision: string | null) {
-  savedText = text;
+function showFile(file: Parameters<OpenText["show"]>[0]) {
   known = null;
   forgetPlaces();
   update({
-    file: { path, uri, revision, changed: revision === null },
     graph: null,
     folded: new Set(),
     selection: new Set(),
@@ -61,71 +60,34 @@ function showFile(path: string, uri: string, text: string, revision: string | nu
     sites: null,
     colouring: "thread",
   });
-  document.title = `${path} · pse desk`;
-  view.setState(editorState(text, [languagePlugin(uri, "coven"), tokenColours], { changed: textChanged, selected: textSelected }));
+  document.title = `${file.path} · pse desk`;
+  program.show(file, [languagePlugin(file.uri, "coven"), tokenColours], { changed: textChanged, selected: textSelected });
   language.client.sync();
   void drawGraph().then(loadPalette); // the server reads all modules for the palette
 }
 
 /** Write the text to the disk; false if it is not there afterwards. */
-export async function save(revision = desk().file?.revision ?? null): Promise<boolean> {
-  const { file } = desk();
-  if (!file) return false;
-  const text = view.state.doc.toString();
+export async function save(): Promise<boolean> {
+  const saved = await program.save();
+  if (saved) void listFiles();
+  return saved;
+}
+
+/** Open something else; edits that aren't saved are saved first.  False if it is not open then. */
+export async function leave(open: () => unknown): Promise<boolean> {
+  if (program.edited && !(await save())) return false;
   try {
-    const saved = await request<{ revision: string }>("PUT", "file", { path: file.path, text, revision });
-    savedText = text;
-    update({ file: { ...file, revision: saved.revision, changed: view.state.doc.toString() !== text } });
-    void listFiles();
+    await open();
     return true;
   } catch (error) {
-    return notSaved(error);
-  }
-}
-
-function notSaved(error: unknown): boolean {
-  if (error instanceof ServerError && error.status === 409) {
-    const { text, revision } = error.body as { text: string | null; revision: string | null };
-    update({ dialog: { kind: "conflict", theirs: text, revision } });
-  } else if (error instanceof Unreachable) {
-    say("Not saved: the server of this desk does not answer.", "The text is kept in this page; start `pse desk` again, then save.");
-  } else {
     report(error);
+    return false;
   }
-  return false;
 }
-
-/** A file was changed by somebody else. */
-export async function changedOnDisk(path: string, revision: string | null) {
-  const { file } = desk();
-  if (!file || file.path !== path || file.revision === revision) return;
-  if (revision === null) {
-    update({ file: { ...file, revision: null, changed: true } });
-    say(`${path} was deleted from the disk.`, "The text is kept in this page: saving writes the file again.");
-    return;
-  }
-  const disk = await request<ProgramFile>("GET", `file?${query({ path })}`);
-  if (desk().file?.changed) update({ dialog: { kind: "conflict", theirs: disk.text, revision: disk.revision } });
-  else takeText(disk.text, disk.revision, `${path} was changed elsewhere: this is the new text.`);
-}
-
-/** Show a text that is on the disk under a revision. */
-export function takeText(text: string, revision: string | null, message: string) {
-  savedText = text;
-  update({ file: { ...desk().file!, revision } });
-  replaceText(view, text);
-  note(message);
-}
-
-/** Replace the whole text, as one step of the history. */
-export const replaceProgram = (text: string) => replaceText(view, text);
 
 // From text to graph.
 
 function textChanged() {
-  const { file } = desk();
-  const changed = file!.revision === null || view.state.doc.toString() !== savedText;
-  if (changed !== file!.changed) update({ file: { ...file!, changed } });
   const burst = performance.now() < changedAt + BURST_MS;
   changedAt = performance.now();
   if (!awaited) drawIn(burst ? BURST_MS : 0);
@@ -203,11 +165,7 @@ export function fold(frames: Iterable<string>) {
 // From graph to text.
 
 /** Change the program by operations on its graph; the answer is what is then selected, null if it was refused. */
-export function edit(operations: Operation[], at?: Point): Promise<string[] | null> {
-  const next = queue.then(() => busy(() => editNow(operations, at)));
-  queue = next.catch(() => null);
-  return next;
-}
+export const edit = (operations: Operation[], at?: Point) => inTurn(() => busy(() => editNow(operations, at)));
 
 async function editNow(operations: Operation[], at?: Point): Promise<string[] | null> {
   const { file } = desk();
@@ -245,14 +203,6 @@ export async function beginProgram(): Promise<boolean> {
 
 function refused(message: string, help: string | null): null {
   say(message, help);
-  return null;
-}
-
-/** Show what went wrong; a server that is gone is shown already. */
-export function report(error: unknown): null {
-  if (!desk().connected && !(error instanceof ServerError)) return null;
-  if (error instanceof ServerError) say(error.message, error.help);
-  else say(error instanceof Error || (error as any)?.message ? String((error as Error).message) : String(error));
   return null;
 }
 

@@ -1,12 +1,13 @@
 // Runs: started, watched, stopped, kept in a list, compared, and explained.
 
 import { query, request, ServerError } from "./http";
-import { changedOnDisk, report, replaceProgram, save } from "./program";
+import { leave, openProgram, program, save, view } from "./program";
 import { frameTaken, statusWanted } from "./live";
 import type { Advice, Comparison, Overview, Run, ServerEvent, Sites } from "./protocol";
 import { keepOpen } from "./socket";
-import { sourceChangedOnDisk } from "./sources";
-import { type ConsolePart, desk, note, say, update } from "./store";
+import { source } from "./sources";
+import { type ConsolePart, desk, note, report, say, update } from "./store";
+import { applyChanges } from "./text/editor";
 
 const LONGEST_CONSOLE = 2000; // parts that are kept
 
@@ -99,12 +100,18 @@ export const compare = (left: string, right: string) =>
 
 export const advice = (id: string) => request<Advice>("POST", `runs/${id}/advice`, {});
 
-/** Take a proposal into the text, and run it as the run that it is for was run. */
-export async function acceptAndRun(program: string, run: Run) {
-  replaceProgram(program);
+/** Take a proposal into the text of the program that it is for, and run that as it was run. */
+export async function acceptAndRun(proposed: string, run: Run) {
+  if (program.file?.path !== run.program && !(await leave(() => openProgram(run.program)))) return;
+  const [ran, { rebased }] = await Promise.all([details(run.id), import("./rebase")]);
+  const changes = rebased(plain(ran.program), plain(proposed), program.text);
+  if (!changes) return say("The program has been changed where the proposal changes it.", "Make the change by hand, or run it again and ask for a proposal.");
+  applyChanges(view, changes);
   const { processors, parameters, options, trace, checkpoint, cluster } = run;
   await start({ processors, parameters, options, trace, checkpoint, cluster });
 }
+
+const plain = (text: string) => text.replace(/\r\n?/g, "\n");
 
 // What the server tells by itself.
 
@@ -129,8 +136,8 @@ function told(event: ServerEvent) {
     case "frame":
       return frameTaken(event);
     case "file":
-      void sourceChangedOnDisk(event.path, event.revision).catch(report);
-      return void changedOnDisk(event.path, event.revision).catch(report);
+      void source.changedOnDisk(event.path, event.revision).catch(report);
+      return void program.changedOnDisk(event.path, event.revision).catch(report);
   }
 }
 

@@ -1,8 +1,10 @@
 // What the page shows at the moment.
 
 import { create } from "zustand";
+import type { OpenText } from "./documents";
 import type { Layout } from "./graph/boxes";
 import type { Scene } from "./graph/scene";
+import { ServerError } from "./http";
 import type {
   Build,
   ControlStatus,
@@ -58,7 +60,9 @@ export type PaletteItem = PaletteModule | StatementForm;
 export type Dialog =
   | { kind: "choose"; title: string; items: ChooserItem[] }
   | { kind: "ask"; title: string; fields: AskedField[]; done: (values: Record<string, string>) => void }
-  | { kind: "conflict"; theirs: string | null; revision: string | null };
+  | { kind: "conflict"; of: OpenText; theirs: string | null; revision: string | null };
+
+export type Message = Refusal & { calm: boolean };
 
 export interface TextPlace {
   line: number;
@@ -99,7 +103,7 @@ export interface Desk {
   colouring: Colouring;
   theme: Theme;
   drawer: DrawerTab | null;
-  message: (Refusal & { calm: boolean }) | null;
+  message: Message | null;
   dialog: Dialog | null;
 }
 
@@ -139,8 +143,31 @@ export const useDesk = create<Desk>(() => ({
 export const desk = useDesk.getState;
 export const update = useDesk.setState;
 
-export const say = (message: string, help: string | null = null) => update({ message: { message, help, calm: false } });
+export function say(message: string, help: string | null = null): Message {
+  const said = { message, help, calm: false };
+  update({ message: said });
+  return said;
+}
+
 export const note = (message: string) => update({ message: { message, help: null, calm: true } });
+
+/** Show what went wrong; a server that is gone is shown already. */
+export function report(error: unknown): null {
+  if (!desk().connected && !(error instanceof ServerError)) return null;
+  if (error instanceof ServerError) say(error.message, error.help);
+  else say(error instanceof Error || (error as any)?.message ? String((error as Error).message) : String(error));
+  return null;
+}
+
+/** Give what does one thing after the other. */
+export function oneByOne() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const next = last.then(work);
+    last = next.catch(() => null);
+    return next;
+  };
+}
 
 /** Mark the graph as busy until something is done. */
 export async function busy<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -15,8 +15,8 @@ import {
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { type DragEvent, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import { arrange, askTargets, beginProgram, edit, report, select } from "../program";
-import { desk, update, useDesk } from "../store";
+import { arrange, askTargets, beginProgram, edit, select } from "../program";
+import { desk, report, update, useDesk } from "../store";
 import { type BoxNode, CallNode } from "./CallNode";
 import { insertItem } from "../inserting";
 import { insertion, movedInto, remember } from "./dropping";

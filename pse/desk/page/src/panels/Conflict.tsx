@@ -2,43 +2,49 @@
 
 import { MergeView } from "@codemirror/merge";
 import { EditorState } from "@codemirror/state";
-import { EditorView, lineNumbers } from "@codemirror/view";
+import { EditorView, type ViewUpdate, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { save, takeText, view } from "../program";
+import type { OpenText } from "../documents";
 import { update } from "../store";
+import { replaceText } from "../text/editor";
 
 const close = () => update({ dialog: null });
 
-export function Conflict({ theirs, revision }: { theirs: string | null; revision: string | null }) {
+export function Conflict({ of, theirs, revision }: { of: OpenText; theirs: string | null; revision: string | null }) {
   const shown = useRef<HTMLDivElement>(null);
   const merge = useRef<MergeView | null>(null);
+  const deleted = theirs === null;
   useEffect(() => {
-    if (theirs === null) return;
+    if (deleted) return;
     const made = new MergeView({
       parent: shown.current!,
       a: { doc: theirs, extensions: [lineNumbers(), EditorState.readOnly.of(true), EditorView.editable.of(false)] },
-      b: { doc: view.state.doc.toString(), extensions: [lineNumbers()] },
+      b: { doc: of.view.state.doc, extensions: [lineNumbers(), EditorView.updateListener.of((made) => mirror(of, made))] },
       revertControls: "a-to-b",
     });
     merge.current = made;
     return () => made.destroy();
-  }, [theirs]);
+  }, [of, deleted]);
+  // The disk may change again meanwhile.
+  useEffect(() => void (theirs !== null && replaceText(merge.current!.a, theirs)), [theirs]);
   const keep = () => {
     close();
-    void saveMerged(merge.current?.b.state.doc.toString(), revision);
+    void of.save(revision);
   };
   const take = () => {
     close();
-    takeText(theirs!, revision, "This is the text from the disk; undo brings yours back.");
+    of.take(theirs!, revision, "This is the text from the disk; undo brings yours back.");
   };
   return (
     <div className="content">
-      <h2>{theirs === null ? "The file was deleted from the disk." : "The file was changed elsewhere."}</h2>
-      {theirs !== null && <p>Left: the disk. Right: this page; edit it, or take parts over with the arrows.</p>}
+      <h2>
+        {of.file?.path} was {deleted ? "deleted from the disk." : "changed elsewhere."}
+      </h2>
+      {!deleted && <p>Left: the disk. Right: this page; edit it, or take parts over with the arrows.</p>}
       <div ref={shown} className="merge" />
       <div className="row">
         <button onClick={close}>Decide later</button>
-        {theirs !== null && <button onClick={take}>Take the disk’s text</button>}
+        {!deleted && <button onClick={take}>Take the disk’s text</button>}
         <button className="main" onClick={keep}>
           Save this page’s text
         </button>
@@ -47,9 +53,9 @@ export function Conflict({ theirs, revision }: { theirs: string | null; revision
   );
 }
 
-async function saveMerged(text: string | undefined, revision: string | null) {
-  if (text !== undefined && text !== view.state.doc.toString()) {
-    takeText(text, revision, "The merged text is saved.");
-  }
-  await save(revision);
+/** What is merged is the page's text at once: nothing of it is lost, however the dialog ends. */
+function mirror({ view }: OpenText, { docChanged, startState, changes, state }: ViewUpdate) {
+  if (!docChanged) return;
+  if (view.state.doc.eq(startState.doc)) view.dispatch({ changes });
+  else replaceText(view, state.doc.toString());
 }

@@ -16,7 +16,7 @@ export function Dialogs() {
       {dialog.kind === "ask" && <Asking title={dialog.title} fields={dialog.fields} done={dialog.done} />}
       {dialog.kind === "conflict" && (
         <Suspense>
-          <Conflict theirs={dialog.theirs} revision={dialog.revision} />
+          <Conflict of={dialog.of} theirs={dialog.theirs} revision={dialog.revision} />
         </Suspense>
       )}
     </Modal>

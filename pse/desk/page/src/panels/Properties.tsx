@@ -1,9 +1,9 @@
 // The form of what is selected: a call, another statement, a frame; without a selection, of the program.
 
-import { edit, fold, report } from "../program";
+import { edit, fold } from "../program";
 import type { Operation, ProgramFrame, ProgramGraph, ProgramNode, ProgramPort } from "../protocol";
 import { openSource } from "../sources";
-import { useDesk } from "../store";
+import { report, useDesk } from "../store";
 import { ChoiceField, Row, TextField } from "./fields";
 import { ProgramForm } from "./ProgramForm";
 

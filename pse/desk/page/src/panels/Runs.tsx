@@ -3,10 +3,9 @@
 import { useEffect, useState } from "react";
 import { duration } from "../../../../views/web/shared/numbers";
 import { query } from "../http";
-import { report } from "../program";
 import type { Advice, Comparison, Run } from "../protocol";
 import { acceptAndRun, advice, compare, details, forget, going, showRun } from "../runs";
-import { desk, useDesk } from "../store";
+import { desk, report, useDesk } from "../store";
 import { TimeLine } from "./TimeLine";
 
 type Shown = { kind: "report"; text: string } | { kind: "picture"; address: string } | { kind: "timeline"; run: Run } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; made: Comparison };
@@ -122,7 +121,7 @@ function Result({ shown }: { shown: Shown }) {
       <pre>{text}</pre>
       {diff && <pre className="diff">{diff}</pre>}
       {program && (
-        <button className="main" onClick={() => void acceptAndRun(program, shown.run)}>
+        <button className="main" onClick={() => void acceptAndRun(program, shown.run).catch(report)}>
           Accept and run again
         </button>
       )}

@@ -5,7 +5,7 @@ import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } 
 import { bracketMatching, indentService, indentUnit } from "@codemirror/language";
 import { lintGutter, lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Annotation, EditorState, type Extension, Transaction } from "@codemirror/state";
+import { Annotation, type ChangeSpec, EditorState, type Extension, Transaction } from "@codemirror/state";
 import {
   EditorView,
   drawSelection,
@@ -68,8 +68,12 @@ export function editorState(text: string, language: Extension, watcher: Watcher)
 
 /** Apply what a change of the graph means for the text; it is undone as one. */
 export function applyEdits(view: EditorView, edits: TextEdit[]) {
+  applyChanges(view, edits.map(({ start, end, text }) => ({ from: start, to: end, insert: text })));
+}
+
+export function applyChanges(view: EditorView, changes: ChangeSpec) {
   view.dispatch({
-    changes: edits.map(({ start, end, text }) => ({ from: start, to: end, insert: text })),
+    changes,
     annotations: [fromGraph.of(true), isolateHistory.of("full"), Transaction.userEvent.of("graph")],
   });
 }

@@ -1,0 +1,1 @@
+import{n as e}from"./dist.js";import{P as t}from"./desk.js";function n(e,n,i){if(i===n)return t.empty(i.length);let[a,o]=[r(e,n),r(e,i)],s=!1;return a.iterChangedRanges((e,t)=>s||=o.touchesRange(e,t)!==!1),s?null:a.map(o)}function r(n,r){let i=e(n,r).map(({fromA:e,toA:t,fromB:n,toB:i})=>({from:e,to:t,insert:r.slice(n,i)}));return t.of(i,n.length)}export{n as rebased};
