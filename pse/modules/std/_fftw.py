@@ -33,6 +33,8 @@ Place = tuple[slice, ...]
 
 POINTS = 1 << 16
 """Numbers of a block, about."""
+_NEAR = 1 << 13
+"""Numbers of columns that are copied together: so few that they stay in the second cache."""
 _ALIGNMENT = 32
 """Bytes at whose multiples the fastest plans want arrays to begin."""
 _PAGE = 1 << 12
@@ -52,6 +54,9 @@ def transform(x: Array, b: Array, axis: int, direction: str, axes: int = 1) -> N
     source, target = (a.reshape(math.prod(a.shape[:first]), *a.shape[first:][:axes], -1) for a in (x, b))
     if _is_scattered(source) and source.dtype == target.dtype:
         _transform_lines(source, target, direction)
+        return
+    if source.ndim == 3 and _columns(*source.shape[1:]) < source.shape[-1] and source.dtype == target.dtype:
+        _transform_near(source, target, direction)
         return
     plans: dict[object, FFTW] = {}
     for place in _blocks(source.shape, target.shape):
@@ -82,9 +87,26 @@ def _transform_lines(source: Array, target: Array, direction: str) -> None:
             strided_copy(other[:, columns].T, some)
 
 
-def _columns(n: int, behind: int) -> int:
+def _transform_near(source: Array, target: Array, direction: str) -> None:
+    """Transform columns where they lie close together: far apart, all may want the same places of a cache."""
+    n, behind = source.shape[1:]
+    many = _columns(n, behind, _NEAR)
+    memory = pyfftw.empty_aligned(n * many, source.dtype, n=2 * _ALIGNMENT)
+    for width in {many, behind % many or many}:
+        block = memory[: n * width].reshape(1, n, width)
+        near, plan = block[0], _plan(block, block, direction)
+        plan.update_arrays(block, block)
+        begins = range(0, behind - behind % many, many) if width == many else [behind - width]
+        for one, other in zip(source, target, strict=True):
+            for first in begins:
+                strided_copy(near, one[:, first : first + width])
+                plan()  # Backward, it divides as well.
+                strided_copy(other[:, first : first + width], near)
+
+
+def _columns(n: int, behind: int, points: int = POINTS) -> int:
     """Give how many columns of so many numbers are in a block."""
-    return min(behind, max(POINTS // n // 8 * 8, 8))
+    return min(behind, max(points // n // 8 * 8, 8))
 
 
 def _blocks(*shapes: tuple[int, ...]) -> Iterator[Place]:
