@@ -41,29 +41,33 @@ def test_all_ranks_stopped_from_outside_are_told_with_what_some_of_them_ran():
     assert re.search(ran, job.err), job.err
 
 
+NAPPING = """import time
+#@ coven module nap()
+def nap():
+    print("it naps", flush=True)
+    time.sleep(60)
+"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_says_what_it_ran(number):
-    job = Job(launched(*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"))
-    job.wait_for_words("well on the way", "out")
+@pytest.mark.parametrize(
+    ("body", "running"),
+    [
+        ("nap()", r"running: module nap, slow\.coven:4:16"),
+        ("PARALLEL over P { nap() }", r"meanwhile, on \d ranks?: module nap, slow\.coven:4:34"),
+    ],
+)
+def test_a_run_that_is_stopped_says_what_it_ran(body, running, number, tmp_path):
+    (tmp_path / "slow.py").write_text(NAPPING)
+    (tmp_path / "slow.coven").write_text(
+        f'coven 1\nimport "slow.py" {{ nap }}\npartition P = procs\nprogram slow {{ {body} }}\n'
+    )
+    processors = "2" if "PARALLEL" in body else "1"
+    job = Job([beside_python("pse"), "run", "slow.coven", "-p", processors], directory=tmp_path)
+    job.wait_for_words("it naps", "out")
     job.hit(job.process.pid, number)
     assert job.wait() == 128 + number
-    ran = rf"stopped by {number.name}\n  meanwhile, on \d ranks?: module c\.nap, faulty\.coven:18:7\n"
-    assert re.search(ran, job.err), job.err
-
-
-def test_a_stopped_run_on_a_single_rank_says_what_it_ran(tmp_path):
-    (tmp_path / "slow.coven").write_text(
-        'coven 1\nimport "slow.py" { nap }\nprogram slow { nap() }\n',
-    )
-    (tmp_path / "slow.py").write_text(
-        "import time\n#@ coven module nap()\n"
-        "def nap():\n    print('it naps', flush=True)\n    time.sleep(60)\n"
-    )
-    job = Job([beside_python("pse"), "run", "slow.coven"], directory=tmp_path)
-    job.wait_for_words("it naps", "out")
-    job.hit(job.process.pid, signal.SIGINT)
-    assert job.wait() == 130
-    assert job.err.endswith("stopped by SIGINT\n  running: module nap, slow.coven:3:16\n")
+    assert re.search(rf"stopped by {number.name}\n  {running}\n\Z", job.err), job.err
 
 
 @pytest.mark.skipif(not has_mpich(), reason="ranks are forked under MPICH's mpiexec alone")
