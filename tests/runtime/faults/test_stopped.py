@@ -71,11 +71,13 @@ def test_a_run_that_is_stopped_says_what_it_ran(body, running, number, tmp_path)
 
 
 @pytest.mark.skipif(not has_mpich(), reason="ranks are forked under MPICH's mpiexec alone")
-def test_a_fork_server_that_somebody_stopped_is_continued_when_all_ranks_have_ended():
-    job = Job(launched("-D", "rounds=4", "-D", "milliseconds=300"))
+def test_a_fork_server_that_somebody_stopped_is_continued_when_all_ranks_have_ended(tmp_path):
+    job = Job(launched("-D", "rounds=4", "-D", "python=16"), {"GO_ON": str(tmp_path / "now")})
+    job.wait_for_words("well on the way", "out")
     server = job.parent(job.wait_for_ranks(5)[0])
     job.wait_until_monitored(server)
     job.hit(server, signal.SIGSTOP)
+    (tmp_path / "now").touch()
     assert job.wait() == 0, job.err
     assert f"warning: the process that forks ranks (pid {server}) was stopped; pse continued it" in job.err
     assert "a module started" not in job.err
