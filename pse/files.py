@@ -7,14 +7,16 @@ neighbour is removed, and what was there before stays.  A writer that is killed 
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from pse.errors import UsageError, system_help
 
@@ -22,6 +24,46 @@ _HERE: Final = -100
 """AT_FDCWD: paths count from the working directory."""
 _EXCHANGE: Final = 2
 """RENAME_EXCHANGE: both names exist, and change places."""
+
+
+@contextlib.contextmanager
+def open_text(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a program or a module's source to read: a file, nothing that could keep its reader waiting.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Yields
+    ------
+    BinaryIO
+        Its bytes.
+
+    Raises
+    ------
+    OSError
+        The system refuses, or it is a pipe or a device.
+
+    Examples
+    --------
+    >>> with open_text("heat.coven") as file:
+    ...     file.readline()
+    b'coven 1\n'
+    >>> with open_text("/dev/null") as file:
+    ...     file.readline()
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 6] it is a pipe or a device, not a file: '/dev/null'
+    """
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.ENXIO, "it is a pipe or a device, not a file", os.fspath(path))
+        yield file
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # A pipe would wait for who writes to it.
 
 
 def require_directory(output: str | os.PathLike[str]) -> None:
@@ -135,7 +177,8 @@ def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Parameters
     ----------
     path : path
-        The file; one that is there is replaced, a link stays a link, a device or pipe is given itself.
+        The file; one that is there is replaced if it may be written to, a link stays a link, a device or
+        pipe is given itself.
 
     Yields
     ------
@@ -158,6 +201,8 @@ def draft_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
+    if target.exists() and not os.access(target, os.W_OK, effective_ids=True):
+        raise PermissionError(errno.EACCES, "it is read-only", os.fspath(path))
     draft = _neighbour(target)
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:

@@ -4,10 +4,12 @@ import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pse_testing.users import another_user
 
 from pse import files
 from pse.emulate import CYCLE, EXCHANGE, RecordedProgram, Results, Step
@@ -156,3 +158,32 @@ def test_an_output_is_locked_until_its_writer_has_ended(tmp_path):
         assert not is_free()
     assert is_free()
     assert not any(tmp_path.iterdir())
+
+
+def test_a_file_that_may_not_be_written_to_stays_though_its_folder_would_let_it_go():
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name, "kept.json")
+        path.write_text("[]")
+        path.chmod(0o444)
+        with another_user(name), pytest.raises(UsageError, match=r"kept\.json: it is read-only") as refused:
+            write_file(b"", path)
+        assert refused.value.help.startswith("change who may use it")
+        assert (path.read_text(), os.listdir(name)) == ("[]", ["kept.json"])
+
+
+def test_a_pipe_is_no_program_and_no_module(tmp_path):
+    os.mkfifo(tmp_path / "pipe.coven")
+    os.mkfifo(tmp_path / "pipe.c")
+    text = 'coven 1\nimport "pipe.c" { f }\nprogram p { f() }\n'
+    (tmp_path / "p.coven").write_text(text)
+    (tmp_path / "q.coven").write_text(text.replace("pipe.c", "pipe.coven"))
+    for words, said in (
+        (["check", "pipe.coven"], "error: the program pipe.coven cannot be read: it is a pipe or a device"),
+        (["fmt", "pipe.coven"], "error: the program pipe.coven cannot be read: it is a pipe or a device"),
+        (["check", "p.coven"], "pipe.c can't be read: it is a pipe or a device, not a file"),
+        (["check", "q.coven"], "pipe.coven cannot be read: it is a pipe or a device, not a file"),
+    ):
+        command = [sys.executable, "-P", "-c", "from pse.cli import main; main()", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode
+        assert said in done.stdout + done.stderr

@@ -1,8 +1,11 @@
 """The command: what it opens, what it refuses, and how it ends."""
 
+import os
 import signal
 import socket
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -69,6 +72,31 @@ def test_an_interrupt_ends_it_and_the_runs_that_it_started(programs, tmp_path):
     with started(programs) as desk:
         kept = {one["id"]: one for one in desk.api("/runs")["runs"]}[run["id"]]
         assert kept["state"] == "stopped"
+
+
+def test_an_interrupt_ends_it_though_all_its_threads_wait(tmp_path):
+    """Each build waits in its compiler, which waits for somebody to write into a pipe."""
+    threads = min(32, (os.cpu_count() or 1) + 4)
+    os.mkfifo(tmp_path / "started")
+    os.mkfifo(tmp_path / "never")
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!/bin/sh\necho x > {tmp_path}/started\nread line < {tmp_path}/never\n")
+    compiler.chmod(0o755)
+    for number in range(threads):
+        source = f"// @ coven module f{number}(in i64 n, out i64 m)\nint f{number};\n"
+        (tmp_path / f"f{number}.c").write_text(source)
+    cache = str(tmp_path / "cache")
+    with (
+        started(tmp_path, CC=str(compiler), PSE_CACHE=cache, XDG_CACHE_HOME=cache) as desk,
+        ThreadPoolExecutor(threads) as pages,
+    ):
+        for number in range(threads):
+            pages.submit(desk.ask, "/api/builds", "POST", {"path": f"f{number}.c"})
+        with (tmp_path / "started").open() as lines:
+            for _ in range(threads):
+                lines.readline()
+        desk.process.send_signal(signal.SIGINT)
+        assert desk.process.wait(30) == 0
 
 
 def test_without_a_built_page_it_says_so(desk):

@@ -1,8 +1,12 @@
 """Files as the page opens and saves them."""
 
+import os
 import resource
+import tempfile
+from pathlib import Path
 
 import pytest
+from pse_testing.users import another_user
 
 from pse.desk.server._errors import Refusal
 from pse.desk.server._files import Directory
@@ -99,3 +103,58 @@ def test_a_full_disk_leaves_the_file_as_it_was(folder):
     assert refused.value.status == 507
     assert path.read_text() == "coven 1\n"
     assert [file.name for file in folder.path.iterdir()] == ["x.coven"]
+
+
+def test_a_pipe_is_refused_and_nobody_waits_for_it(folder):
+    os.mkfifo(folder.path / "pipe.coven")
+    for work in (lambda: folder.read("pipe.coven"), lambda: folder.save("pipe.coven", "", None)):
+        with pytest.raises(Refusal, match=r"pipe\.coven can't be (read|saved): it is a pipe or a device"):
+            work()
+
+
+def test_a_file_that_nobody_may_write_to_stays():
+    with tempfile.TemporaryDirectory() as name:
+        folder, path = Directory(Path(name)), Path(name, "x.coven")
+        path.write_text("coven 1\n")
+        path.chmod(0o444)
+        known = folder.read("x.coven")["revision"]
+        with another_user(name), pytest.raises(Refusal, match=r"x\.coven can't be saved: it is read-only"):
+            folder.save("x.coven", "coven 1\n// mine\n", known)
+        assert path.read_text() == "coven 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status", "words"),
+    [
+        ("x.coven", "coven 1\n\ud800\n", 415, "line 2 has half of a character"),
+        ("x.coven", "x" * ((16 << 20) + 1), 413, "is larger than 16 MiB"),
+        ("nowhere/x.coven", "", 404, "can't be saved: there is no folder nowhere"),
+        ("folder", "", 403, "can't be saved: Is a directory"),
+    ],
+    ids=["surrogate", "large", "nowhere", "directory"],
+)
+def test_what_cannot_be_saved_is_refused_and_says_why(folder, name, text, status, words):
+    (folder.path / "folder").mkdir()
+    with pytest.raises(Refusal, match=words) as refused:
+        folder.save(name, text, None)
+    assert refused.value.status == status
+    assert "permissions" not in refused.value.help
+    assert [file.name for file in folder.path.iterdir()] == ["folder"]
+
+
+def test_a_request_of_any_size_is_refused_without_being_kept(desk):
+    before = memory(desk.process.pid)
+    answer = desk.ask("/api/file", "PUT", {"path": "large.coven", "text": "x" * (128 << 20)})
+    assert (answer.status, answer.json["error"]["message"]) == (413, "this is larger than 64 MiB")
+    assert memory(desk.process.pid) - before < 150 << 10
+
+
+def memory(process):
+    """Give the most kibibytes that a process has had."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+
+
+def test_a_number_that_is_too_long_is_refused(desk):
+    answer = desk.ask(f"/api/runs/x/console?from={'9' * 5000}")
+    assert (answer.status, answer.json["error"]["message"]) == (400, "from is not a number")

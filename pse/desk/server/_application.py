@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.resources
+import json
 import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from pse.cluster import existing_clusters
 from pse.desk.server import _modules as modules, _results as results
 from pse.desk.server._errors import Refusal, answer_error
 from pse.desk.server._events import Events
-from pse.desk.server._files import Directory
+from pse.desk.server._files import LARGEST, Directory
 from pse.desk.server._guard import PAGE_POLICY
 from pse.desk.server._language import Conversation
 from pse.desk.server._live import Watches, control_run, run_status
@@ -45,6 +47,9 @@ then load this page again. The server itself runs.</p></body></html>
 """
 _LAST_REQUESTS = 3.0
 """Seconds that requests under way get when the desk ends."""
+_LARGEST_BODY = 4 * LARGEST
+"""Bytes of a request: JSON has more of them than the text in it."""
+_MOST_DIGITS = 15
 
 
 class Desk:
@@ -105,17 +110,30 @@ def _route(path: str, method: str, work: Work, status: int = 200) -> Route:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    if not await request.body():
+    data = await _read(request)
+    if not data:
         return {}
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise Refusal("this is not JSON", 415, help="send it as application/json")
     try:
-        found = await request.json()
+        found = json.loads(data)
     except (ValueError, RecursionError):
         raise Refusal("this is not JSON", help="send an object") from None
     if not isinstance(found, dict):
         raise Refusal("this is not a JSON object", help="send an object")
     return found
+
+
+async def _read(request: Request) -> bytes:
+    """Give what a request says, unless that is more than any file in JSON."""
+    data, count = bytearray(), 0
+    async for part in request.stream():  # To its end: who still sends would not hear the refusal.
+        count += len(part)
+        data += part if count <= _LARGEST_BODY else b""
+    if count > _LARGEST_BODY:
+        help = f"files have at most {LARGEST >> 20} MiB"
+        raise Refusal(f"this is larger than {_LARGEST_BODY >> 20} MiB", 413, help=help)
+    return bytes(data)
 
 
 def _id(request: Request) -> str:
@@ -136,7 +154,7 @@ def _controlled(desk: Desk, id: str, asked: dict[str, Any]) -> dict[str, Any] | 
 
 def _number(request: Request, name: str) -> int:
     found = request.query_params.get(name, "0")
-    if not found.isdecimal():
+    if not found.isdecimal() or len(found) > _MOST_DIGITS:
         raise Refusal(f"{name} is not a number", help=f"for example  {name}=0")
     return int(found)
 
@@ -231,8 +249,9 @@ def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
     @contextlib.asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         yield
-        await asyncio.to_thread(desk.runs.end)
-        leaving = threading.Timer(_LAST_REQUESTS, os._exit, [0])  # A build may take longer than one waits.
+        with ThreadPoolExecutor(1) as own:  # Requests may have all other threads, for longer than one waits.
+            await asyncio.get_running_loop().run_in_executor(own, desk.runs.end)
+        leaving = threading.Timer(_LAST_REQUESTS, os._exit, [0])
         leaving.daemon = True
         leaving.start()
 

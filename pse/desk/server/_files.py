@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from pse.desk.server._errors import Refusal
-from pse.errors import DISK_FULL
-from pse.files import locked_output, replace_file
+from pse.errors import DISK_FULL, system_help
+from pse.files import locked_output, open_text, replace_file
 from pse.language.types import LANGUAGES
 
 LARGEST = 16 << 20
@@ -116,10 +116,10 @@ class Directory:
             raise Refusal("the text is missing", help='give it as  "text": "…"')
         try:
             with locked_output(path):
-                before = path.read_bytes() if path.exists() else None
+                before = _read(path) if path.exists() else None
                 if (revision(before) if before is not None else None) != known:
                     raise _changed(str(name), before)
-                data = _encoded(text, before or b"")
+                data = _encoded(text, before or b"", str(name))
                 replace_file(path, data)
         except OSError as error:
             raise _unwritable(str(name), error) from None
@@ -163,9 +163,14 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 def _present_revision(path: Path) -> str | None:
     try:
-        return revision(path.read_bytes())
+        return revision(_read(path))
     except OSError:
         return None
+
+
+def _read(path: Path) -> bytes:
+    with open_text(path) as file:
+        return file.read()
 
 
 def _data(path: Path, name: str) -> bytes:
@@ -173,14 +178,17 @@ def _data(path: Path, name: str) -> bytes:
         if path.is_dir():
             raise Refusal(f"{name} is a directory", help="name a file in it")
         if path.stat().st_size > LARGEST:
-            raise Refusal(f"{name} is larger than {LARGEST >> 20} MiB", 413, help="open it in another editor")
-        return path.read_bytes()
+            raise _too_large(name)
+        return _read(path)
     except FileNotFoundError:
         raise Refusal(f"there is no file {name}", 404, help="load the list of files again") from None
     except OSError as error:
-        raise Refusal(
-            f"{name} can't be read: {error.strerror}", 403, help="look at its permissions"
-        ) from None
+        help = system_help(error, name)
+        raise Refusal(f"{name} can't be read: {error.strerror}", 403, help=help) from None
+
+
+def _too_large(name: str) -> Refusal:
+    return Refusal(f"{name} is larger than {LARGEST >> 20} MiB", 413, help="use another editor for it")
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -192,11 +200,19 @@ def _decoded(data: bytes, name: str) -> str:
         raise Refusal(f"{name} is not UTF-8 text", 415, help="save the file as UTF-8") from None
 
 
-def _encoded(text: str, before: bytes) -> bytes:
+def _encoded(text: str, before: bytes, name: str) -> bytes:
     """Give a text's bytes, with the line ends and the mark that the file has."""
     mark = _BOM if before.startswith(_BOM) else b""
     old = before.removeprefix(_BOM).decode("utf-8", errors="replace")
-    return mark + _with_line_ends(plain(text), old).encode("utf-8", errors="surrogatepass")
+    try:
+        data = mark + _with_line_ends(plain(text), old).encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        message = f"{name} can't be saved: line {line} has half of a character (a surrogate)"
+        raise Refusal(message, 415, help="take it out; UTF-8 has no bytes for it") from None
+    if len(data) > LARGEST:
+        raise _too_large(name)
+    return data
 
 
 def _with_line_ends(text: str, old: str) -> str:
@@ -226,7 +242,10 @@ def _changed(name: str, data: bytes | None) -> Refusal:
 
 
 def _unwritable(name: str, error: OSError) -> Refusal:
-    full = error.errno in DISK_FULL
-    help = "free some space; nothing is lost, neither here nor on disk" if full else "look at its permissions"
-    status = 507 if full else 404 if error.errno == errno.ENOENT else 403
-    return Refusal(f"{name} can't be saved: {error.strerror}", status, help=help)
+    reason, status, help = error.strerror, 403, system_help(error, name, writing=True)
+    if error.errno in DISK_FULL:
+        status, help = 507, "free some space; nothing is lost, neither here nor on disk"
+    elif error.errno == errno.ENOENT:
+        folder = os.path.dirname(name)
+        reason, status, help = f"there is no folder {folder}", 404, f"make it with: mkdir -p {folder}"
+    return Refusal(f"{name} can't be saved: {reason}", status, help=help)

@@ -150,7 +150,9 @@ class _Server(uvicorn.Server):
             await self._told.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal that ends the server."""
+        """Take a signal that ends the server; the second one ends it whatever goes on."""
+        if self.should_exit:
+            os._exit(128 + sig)
         super().handle_exit(sig, frame)
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._told.set)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pse.errors import UsageError, system_help
+from pse.files import open_text
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._words import MAX_CHARACTERS
@@ -57,7 +58,7 @@ def read_program(path: str) -> Source:
 
 def _read(path: str) -> Source:
     try:
-        with open(path, "rb") as file:
+        with open_text(path) as file:
             data = file.read(4 * MAX_CHARACTERS + 1)
     except IsADirectoryError:
         help = f"give the path of a .coven file:  {os.path.join(path, 'NAME.coven')}"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pse.errors import ModuleNotFound, UsageError, system_help
+from pse.files import open_text
 from pse.language import parse_directive, parse_record, read_program
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Diagnostic, Span, error_at
@@ -228,7 +229,7 @@ def read_source(shown: str, import_path: str) -> tuple[str, tuple[int, int, int]
     (True, 3)
     """
     try:
-        with open(shown, "rb") as file:
+        with open_text(shown) as file:
             status = os.fstat(file.fileno())
             if status.st_size > LARGEST:
                 raise ModuleNotFound(
