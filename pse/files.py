@@ -12,11 +12,10 @@ import fcntl
 import os
 import secrets
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from pse.errors import UsageError, system_help
 
@@ -24,46 +23,6 @@ _HERE: Final = -100
 """AT_FDCWD: paths count from the working directory."""
 _EXCHANGE: Final = 2
 """RENAME_EXCHANGE: both names exist, and change places."""
-
-
-@contextlib.contextmanager
-def open_text(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a program or a module's source to read: a file, nothing that could keep its reader waiting.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Yields
-    ------
-    BinaryIO
-        Its bytes.
-
-    Raises
-    ------
-    OSError
-        The system refuses, or it is a pipe or a device.
-
-    Examples
-    --------
-    >>> with open_text("heat.coven") as file:
-    ...     file.readline()
-    b'coven 1\n'
-    >>> with open_text("/dev/null") as file:
-    ...     file.readline()
-    Traceback (most recent call last):
-        ...
-    OSError: [Errno 6] it is a pipe or a device, not a file: '/dev/null'
-    """
-    with open(path, "rb", opener=_open_without_waiting) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.ENXIO, "it is a pipe or a device, not a file", os.fspath(path))
-        yield file
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # A pipe would wait for who writes to it.
 
 
 def require_directory(output: str | os.PathLike[str]) -> None:

@@ -328,3 +328,22 @@ def users(names: set[str]) -> Iterator[tuple[str, Path]]:
         except OSError:
             continue
         yield from ((name, maps.parent) for name in names if f"/dev/shm/{name}" in text)
+
+
+@pytest.fixture
+def another_user() -> Callable[[str], contextlib.AbstractContextManager[None]]:
+    """Be another user than root, who owns a folder and for whom permissions count: `another_user(folder)`."""
+
+    @contextlib.contextmanager
+    def become(folder: str) -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        os.chown(folder, 65534, -1)
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return become

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pse_testing.users import another_user
 
 from pse import files
 from pse.emulate import CYCLE, EXCHANGE, RecordedProgram, Results, Step
@@ -160,7 +159,7 @@ def test_an_output_is_locked_until_its_writer_has_ended(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_a_file_that_may_not_be_written_to_stays_though_its_folder_would_let_it_go():
+def test_a_file_that_may_not_be_written_to_stays_though_its_folder_would_let_it_go(another_user):
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "kept.json")
         path.write_text("[]")

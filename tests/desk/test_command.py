@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

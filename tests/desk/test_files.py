@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from pse_testing.users import another_user
 
 from pse.desk.server._errors import Refusal
 from pse.desk.server._files import Directory
@@ -112,7 +111,7 @@ def test_a_pipe_is_refused_and_nobody_waits_for_it(folder):
             work()
 
 
-def test_a_file_that_nobody_may_write_to_stays():
+def test_a_file_that_nobody_may_write_to_stays(another_user):
     with tempfile.TemporaryDirectory() as name:
         folder, path = Directory(Path(name)), Path(name, "x.coven")
         path.write_text("coven 1\n")

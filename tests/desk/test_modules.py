@@ -5,6 +5,7 @@ import pytest
 from pse.desk.server._errors import Refusal
 from pse.desk.server._files import Directory
 from pse.desk.server._modules import build, create_module, messages
+from pse.errors import UsageError
 
 PORTS = [
     {"direction": "in", "type": "f64[n, m] @ block(0)", "name": "x"},
@@ -63,6 +64,34 @@ def test_a_message_without_a_line_is_about_the_first():
 def test_a_module_that_cannot_be_is_refused(folder, asked, words):
     with pytest.raises(Refusal, match=words):
         create_module(folder, asked)
+    assert not list(folder.path.iterdir())
+
+
+def ports(*names, type="f64[n]"):
+    return [{"direction": "in", "type": type, "name": name} for name in names]
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "ports", "word"),
+    [
+        ("python", "for", ports("x"), "for"),
+        ("python", "f", ports("lambda"), "lambda"),
+        ("c", "int", ports("x"), "int"),
+        ("c", "int", None, "int"),
+        ("c", "f", ports("int"), "int"),
+        ("c", "f", ports("x", type="f64[double]"), "double"),
+        ("c++", "f", ports("class"), "class"),
+        ("cython", "f", ports("cdef"), "cdef"),
+        ("fortran", "_f", ports("x"), "_f"),
+        ("fortran", "f", ports("a", "A"), "a"),
+        ("fortran", "code", ports("x"), "code"),
+        ("pybind11", "py", None, "py"),
+    ],
+)
+def test_a_name_that_would_not_compile_is_refused(folder, language, name, ports, word):
+    with pytest.raises(UsageError, match=f"`{word}` ") as refused:
+        create_module(folder, {"name": name, "language": language, "ports": ports})
+    assert refused.value.help
     assert not list(folder.path.iterdir())
 
 

@@ -12,7 +12,13 @@ from pse.language import parse_directive
 from pse.language.diagnostics import Span, has_errors
 from pse.language.types import Signature
 from pse.modules import BuildError, build_module
-from pse.modules.build import TEMPLATE_ENDINGS, module_text, read_module_file, template_text
+from pse.modules.build import (
+    TEMPLATE_ENDINGS,
+    module_text,
+    read_module_file,
+    require_source_names,
+    template_text,
+)
 from pse.modules.directives import language_of
 
 _MESSAGE = re.compile(
@@ -37,6 +43,7 @@ def create_module(directory: Directory, asked: Mapping[str, Any]) -> Json:
         raise Refusal(f"there is no language {language}", help=f"choose one of {', '.join(TEMPLATE_ENDINGS)}")
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise Refusal(f"`{name}` can't be the name of a module", help="letters, digits and _ are possible")
+    require_source_names([name], language)
     ports = asked.get("ports")
     text = template_text(name, language) if ports is None else module_text(_signature(name, ports), language)
     path = f"{name}{TEMPLATE_ENDINGS[language]}"

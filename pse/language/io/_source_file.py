@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pse._reading import open_text
 from pse.errors import UsageError, system_help
-from pse.files import open_text
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._words import MAX_CHARACTERS

@@ -12,6 +12,7 @@ from pse.errors import UsageError
 from pse.language.types import DYNAMIC, Direction, Parameter, Signature
 from pse.modules.build._compiler_messages import prototype
 from pse.modules.build._module_list import directive_text
+from pse.modules.build._reserved_words import require_source_names
 from pse.modules.directives._interface import FORTRAN_TYPES, takes_communicator
 
 
@@ -33,7 +34,7 @@ def module_text(signature: Signature, language: str) -> str:
     Raises
     ------
     UsageError
-        If that language can't have such a module.
+        If that language can't have such a module, or not with these names.
 
     Examples
     --------
@@ -52,7 +53,14 @@ def module_text(signature: Signature, language: str) -> str:
     if language not in writers:
         help = f"choose {', '.join(writers)}, or start from the template: pse module new -l {language}"
         raise UsageError(f"there is no module in {language} for given ports", help=help)
+    require_source_names(_names(signature), language)
     return writers[language](signature)
+
+
+def _names(signature: Signature) -> list[str]:
+    """Give the names that a source has of its directive."""
+    dimensions = [name.removeprefix(DYNAMIC) for name in signature.dimensions]
+    return [signature.name, *(parameter.name for parameter in signature.parameters), *dimensions]
 
 
 def _sentence(signature: Signature) -> str:
@@ -97,9 +105,8 @@ def _returned(signature: Signature) -> dict[str, str]:
 
 
 def _fortran(signature: Signature) -> str:
-    dimensions = [name.removeprefix(DYNAMIC) for name in signature.dimensions]
-    names = [*(p.name for p in signature.parameters), *dimensions]
-    head = f'function {signature.name}({", ".join(names)}) result(code) bind(C, name="{signature.name}")'
+    names = ", ".join(_names(signature)[1:])
+    head = f'function {signature.name}({names}) result(code) bind(C, name="{signature.name}")'
     lines = [head, "  use, intrinsic :: iso_c_binding", "  implicit none", *_declarations(signature)]
     lines += ["  integer(c_int) :: code", "  code = 0", "end function"]
     directive = f"!@ coven module {directive_text(signature)}"

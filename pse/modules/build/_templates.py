@@ -6,13 +6,13 @@ out, a scalar in, a scalar out, and how to report that something is wrong.  Pure
 
 from __future__ import annotations
 
-import keyword
 from pathlib import Path
 from typing import Final
 
 from pse.errors import UsageError, system_help
 from pse.files import require_directory
 from pse.language.syntax import require_name
+from pse.modules.build._reserved_words import require_source_names
 
 TEMPLATE_ENDINGS: Final = {
     "c": ".c",
@@ -237,8 +237,7 @@ def create_module_file(path: str, language: str) -> Path:
     target = target.with_suffix(ending)
     name = target.stem
     require_name(name, "module")
-    if keyword.iskeyword(name):
-        raise UsageError(f"`{name}` is a reserved word of Python", help="choose another name for the module")
+    require_source_names([name], language)
     require_directory(target)
     try:
         with target.open("x", encoding="utf-8") as file:
