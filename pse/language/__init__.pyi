@@ -24,7 +24,7 @@ from .diagnostics._diagnostic import (
 )
 from .diagnostics._source import Span as Span
 from .diagnostics._terminal import print_diagnostics as print_diagnostics
-from .io._source_file import read_program as read_program
+from .io._source_file import open_text as open_text, read_program as read_program
 from .syntax._formatter import format_program as format_program
 from .syntax._parser import ParseResult as ParseResult, parse_program as parse_program
 from .types._evaluation import evaluate as evaluate

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pse._reading import open_text
 from pse.desk.server._errors import Refusal
 from pse.errors import DISK_FULL, system_help
 from pse.files import locked_output, replace_file
+from pse.language import open_text
 from pse.language.types import LANGUAGES
 
 LARGEST = 16 << 20

@@ -1,4 +1,4 @@
-"""Programs from files: the one place of this room that opens one.
+"""Programs from files: the one place that opens one, or a module's source.
 
 What cannot be opened is the command line's fault (`UsageError`); what was opened and is not text is a
 diagnostic.
@@ -6,11 +6,13 @@ diagnostic.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO, NamedTuple
 
-from pse._reading import open_text
 from pse.errors import UsageError, system_help
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
@@ -54,6 +56,46 @@ def read_program(path: str) -> Source:
         help = f'run a program that imports it, a .coven file:  import "{os.path.basename(path)}" {{ NAME }}'
         raise UsageError(f"{path} is a file of modules, not a program", help=help)
     return source
+
+
+@contextlib.contextmanager
+def open_text(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a program or a module's source to read: a file, nothing that could keep its reader waiting.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Yields
+    ------
+    BinaryIO
+        Its bytes.
+
+    Raises
+    ------
+    OSError
+        The system refuses, or it is a pipe or a device.
+
+    Examples
+    --------
+    >>> with open_text("heat.coven") as file:
+    ...     file.readline()
+    b'coven 1\n'
+    >>> with open_text("/dev/null") as file:
+    ...     file.readline()
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 6] it is a pipe or a device, not a file: '/dev/null'
+    """
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.ENXIO, "it is a pipe or a device, not a file", os.fspath(path))
+        yield file
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # A pipe would wait for who writes to it.
 
 
 def _read(path: str) -> Source:

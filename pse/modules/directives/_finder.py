@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pse._reading import open_text
 from pse.errors import ModuleNotFound, UsageError, system_help
-from pse.language import parse_directive, parse_record, read_program
+from pse.language import open_text, parse_directive, parse_record, read_program
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.diagnostics import Diagnostic, Span, error_at
 from pse.language.types import DIRECTIVE_MARKS, LANGUAGES, Element, Signature
