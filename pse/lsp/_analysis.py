@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -16,12 +17,13 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec, ServerTextPosition
 
 from pse.errors import ModuleNotFound
-from pse.language import Diagnostic, Inspection, ModuleFile, ModuleFinder, Span, inspect_program
+from pse.language import Diagnostic, Inspection, ModuleFile, ModuleFinder, Span, inspect_program, read_program
 from pse.language.check import ModuleReference, Tag
 from pse.language.syntax import Scanned
-from pse.language.types import Type
+from pse.language.types import LANGUAGES, Type
 from pse.lsp._symbols import Symbol, Symbols
 from pse.modules import Finder, examine_source, resolve_import
+from pse.modules.directives import read_source
 from pse.program import Placement, place_threads
 
 ENDING = ".coven"
@@ -160,7 +162,7 @@ class Analysis(Lines):
         before: Analysis | None = None,
     ) -> None:
         super().__init__(text, codec)
-        self.path = path
+        self.path, self._finder = path, finder
         known = before.inspection if before is not None else None
         self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
         own = [tag for tag in self.inspection.tags if tag.span.path == path]
@@ -168,9 +170,9 @@ class Analysis(Lines):
         self.symbols = Symbols(self.inspection.tree, self.inspection.records)
         self._types: dict[int, Type | None] = {}
 
-    def remade(self, text: str, finder: ModuleFinder) -> Analysis:
+    def remade(self, text: str) -> Analysis:
         """Analyse another text of the same program."""
-        return Analysis(text, self.path, self._codec, finder, self)
+        return Analysis(text, self.path, self._codec, self._finder, self)
 
     @functools.cached_property
     def scanned(self) -> Scanned:
@@ -309,3 +311,15 @@ def resolved(import_path: str, importing_file: str) -> str:
         return resolve_import(import_path, importing_file)
     except ModuleNotFound:
         return import_path
+
+
+def text_on_disk(path: str) -> str:
+    """Give the text of a program, or of a module's source, that no editor has open.
+
+    Raises
+    ------
+    PseError
+        If it can't be read.
+    """
+    is_source = os.path.splitext(path)[1].lower() in LANGUAGES
+    return read_source(path, path)[0] if is_source else read_program(path).text

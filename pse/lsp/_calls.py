@@ -48,3 +48,8 @@ def open_call(tokens: list[str]) -> OpenCall | None:
 def is_comment(token: str) -> bool:
     """Whether a token is a comment, in which nothing is offered."""
     return token.startswith(("//", "#"))
+
+
+def is_open_string(token: str) -> bool:
+    """Whether a token is a string that has no end yet."""
+    return token.startswith('"') and not re.fullmatch(r'"(?:[^"\\]|\\.)*"', token)

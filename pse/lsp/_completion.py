@@ -17,7 +17,7 @@ from pse.language.check import PROCS, REDUCTIONS, ModuleReference
 from pse.language.syntax import BUILTINS
 from pse.language.types import LANGUAGES, OPTIONS, Element, Signature, render_signature, render_type
 from pse.lsp._analysis import Analysis, Lines, OpenFiles
-from pse.lsp._calls import OpenCall, is_comment, open_call, tokens_before
+from pse.lsp._calls import OpenCall, is_comment, is_open_string, open_call, tokens_before
 from pse.lsp._hover import describe, parameter_text
 from pse.lsp._symbols import Symbol
 from pse.modules import module_comment
@@ -100,7 +100,9 @@ def complete(
         and _is_last(lines, line, column, tokens[-1])
     ):
         return []
-    typed = re.search(r"[A-Za-z_][\w.]*$", lines.lines[line - 1][: column - 1])
+    text = lines.lines[line - 1][: column - 1]
+    inside = tokens and is_open_string(tokens[-1]) and text.endswith(tokens[-1])
+    typed = None if inside else re.search(r"[A-Za-z_][\w.]*$", text)
     before = tokens[:-1] if typed and tokens and tokens[-1].endswith(typed[0]) else tokens
     return list(_offered(lines, analysis, finder, (line, column), before, typed[0] if typed else ""))
 

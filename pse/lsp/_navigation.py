@@ -8,11 +8,11 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from pse.errors import UsageError
+from pse.errors import PseError, UsageError
 from pse.language import Span
 from pse.language.check import ModuleReference
 from pse.language.syntax import ast as sx, require_name
-from pse.lsp._analysis import Analysis, Lines, resolved
+from pse.lsp._analysis import Analysis, Lines, resolved, text_on_disk
 from pse.lsp._symbols import Symbol
 from pse.modules import function_line
 
@@ -53,8 +53,8 @@ def _record(analysis: Analysis, item: sx.Import, name: sx.ImportName) -> types.L
     """Give where an imported file declares a record."""
     path = resolved(item.path, analysis.path)
     try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = text_on_disk(path)
+    except PseError:
         return _file(path)
     found = re.search(rf"\brecord\s+{re.escape(name.name.id)}\b", text)
     return _file(path, text.count("\n", 0, found.start()) if found else 0)
@@ -139,7 +139,8 @@ def rename(analysis: Analysis, position: types.Position, name: str) -> list[type
     Raises
     ------
     UsageError
-        If it can't have that name: it isn't one, or it is in use where the renamed one is visible.
+        If it can't have that name: it isn't one, it is in use where the renamed one is visible, or the
+        program would be wrong.
 
     See Also
     --------
@@ -151,7 +152,9 @@ def rename(analysis: Analysis, position: types.Position, name: str) -> list[type
     symbol = found[1]
     require_name(name, symbol.kind)
     _require_free(analysis, symbol, name)
-    return list(_edits(analysis, symbol, name))
+    edits = list(_edits(symbol, name))
+    _require_right(analysis, edits, name)
+    return [types.TextEdit(analysis.range(span), text) for span, text in edits]
 
 
 def _require_free(analysis: Analysis, symbol: Symbol, name: str) -> None:
@@ -174,12 +177,26 @@ def _overlap(one: Span | None, other: Span | None) -> bool:
     )
 
 
-def _edits(analysis: Analysis, symbol: Symbol, name: str) -> Iterator[types.TextEdit]:
+def _require_right(analysis: Analysis, edits: list[tuple[Span, str]], name: str) -> None:
+    """Make sure that nothing is wrong with the program that was right before."""
+    lines = analysis.lines.copy()
+    for span, text in reversed(edits):
+        line = lines[span.line - 1]
+        lines[span.line - 1] = line[: span.column - 1] + text + line[span.end_column - 1 :]
+    known = {(d.code, d.span.line) for d in analysis.inspection.diagnostics}
+    found = analysis.remade("\n".join(lines)).inspection.diagnostics
+    wrong = next((d for d in found if (d.code, d.span.line) not in known), None)
+    if wrong is not None:
+        message = f"`{name}` can't be the name, the program would be wrong: {wrong.message}"
+        raise UsageError(message, help="choose another name")
+
+
+def _edits(symbol: Symbol, name: str) -> Iterator[tuple[Span, str]]:
     """Replace a name at all its places; an imported one keeps its file's name behind `as`."""
     imported = symbol.node[1] if isinstance(symbol.node, tuple) else None
     for span in _in_order({(s.line, s.column): s for s, _ in symbol.places}.values()):
         renamed = isinstance(imported, sx.ImportName) and imported.alias is None and span == symbol.span
-        yield types.TextEdit(analysis.range(span), f"{symbol.name} as {name}" if renamed else name)
+        yield span, f"{symbol.name} as {name}" if renamed else name
 
 
 def rename_in_directive(lines: Lines, position: types.Position, name: str) -> list[types.TextEdit]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
 
 from pse.errors import PseError
 from pse.lsp import (
@@ -79,7 +79,7 @@ def serve(host: str | None = None, port: int = 0) -> None:
     collect_rarely()
     server = make_server()
     if host is None:
-        server.start_io()
+        server.start_io(stdout=os.fdopen(os.dup(1), "wb"))  # It closes it, and others still look at theirs.
     else:
         server.start_tcp(host, port)
 
@@ -151,22 +151,12 @@ async def _renamable(ls: ProgramServer, params: types.PrepareRenameParams) -> ty
 
 async def _rename(ls: ProgramServer, params: types.RenameParams) -> types.WorkspaceEdit:
     uri = params.text_document.uri
-    with _refusals():
-        if sources.is_module_source(path_of(uri)):
-            edits = navigation.rename_in_directive(ls.lines(uri), params.position, params.new_name)
-        else:
-            edits = navigation.rename(await ls.fresh(uri), params.position, params.new_name)
+    if sources.is_module_source(path_of(uri)):
+        edits = navigation.rename_in_directive(ls.lines(uri), params.position, params.new_name)
+    else:
+        analysis = await ls.fresh(uri)
+        edits = await asyncio.to_thread(navigation.rename, analysis, params.position, params.new_name)
     return types.WorkspaceEdit({uri: edits})
-
-
-@contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn what a user is told into an answer of the protocol."""
-    try:
-        yield
-    except PseError as refused:
-        help = f": {refused.help}" if refused.help else ""
-        raise JsonRpcInvalidParams(f"{refused.message}{help}") from None
 
 
 # Texts.
@@ -230,8 +220,8 @@ def _workspace_symbols(ls: ProgramServer, query: str) -> list[types.WorkspaceSym
     """Find segments, programs and parameters of the workspace's programs whose names contain a text."""
     found = []
     for path in _programs(ls):
-        document = ls.workspace.get_text_document(uri_of(str(path)))
-        with contextlib.suppress(OSError, UnicodeDecodeError):
+        with contextlib.suppress(PseError):
+            document = ls.document(uri_of(str(path)))
             analysis = ls.latest(document.uri) or Analysis(
                 document.source, str(path), document.position_codec, ls.finder
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -18,8 +19,18 @@ from pse._version import __version__
 from pse.language import Span
 from pse.language.diagnostics import Diagnostic, Severity
 from pse.lsp import _module_sources as sources
-from pse.lsp._analysis import ENDING, Analysis, Lines, OpenFiles, Readings, collect_now, resolved
+from pse.lsp._analysis import (
+    ENDING,
+    Analysis,
+    Lines,
+    OpenFiles,
+    Readings,
+    collect_now,
+    resolved,
+    text_on_disk,
+)
 from pse.lsp._navigation import uri_of
+from pse.lsp._protocol import ProgramProtocol
 
 PAUSE = 0.05
 """Seconds without a change after which diagnostics are made anew."""
@@ -52,7 +63,7 @@ class ProgramServer(LanguageServer):
     """
 
     def __init__(self, readings: Readings | None = None) -> None:
-        super().__init__("pse", __version__)
+        super().__init__("pse", __version__, protocol_cls=ProgramProtocol)
         self._readings = readings or Readings()
         self.texts: dict[str, str] = {}
         self.finder = OpenFiles(self.texts)
@@ -61,15 +72,28 @@ class ProgramServer(LanguageServer):
         self._turns: dict[str, asyncio.Lock] = {}
         self._uncoloured: set[str] = set()
 
+    def document(self, uri: str) -> TextDocument:
+        """Give a file as it is open, else as it is on disk.
+
+        Raises
+        ------
+        PseError
+            If it is not open, and can't be read.
+        """
+        if (opened := self.workspace.text_documents.get(unquote(uri))) is not None:
+            return opened
+        codec = self.workspace.position_codec
+        return TextDocument(uri, text_on_disk(path_of(uri)), position_codec=codec)
+
     def lines(self, uri: str) -> Lines:
         """Give the present text of a file."""
-        document = self.workspace.get_text_document(uri)
+        document = self.document(uri)
         return Lines(document.source, document.position_codec)
 
     async def fresh(self, uri: str) -> Analysis:
         """Give the analysis of the present text; it is made if there is none."""
         async with self._turns.setdefault(uri, asyncio.Lock()):
-            document = self.workspace.get_text_document(uri)
+            document = self.document(uri)
             known = self._analyses.get(uri)
             if known is None or known[0] != document.version or known[1].text != document.source:
                 made = await asyncio.to_thread(self.analyse, document, document.source)

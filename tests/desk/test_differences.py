@@ -53,7 +53,7 @@ class Drawn:
         self.take(self.analysis)
 
     def type(self, text):
-        self.take(self.analysis.remade(text, self.finder))
+        self.take(self.analysis.remade(text))
 
     def take(self, analysis):
         self.analysis, before = analysis, self.before

@@ -120,5 +120,5 @@ def test_an_edited_text_is_known_as_if_it_were_new(text, edits):
     kept = Analysis(text, path, PositionCodec(), finder)
     for edit, *how in edits:
         text = "\n".join(edit(text.split("\n"), *how))
-        kept = kept.remade(text, finder)
+        kept = kept.remade(text)
         assert known_of(kept) == known_of(Analysis(text, path, PositionCodec(), finder))

@@ -7,7 +7,6 @@ from pygls.workspace import PositionCodec
 from pse.errors import UsageError
 from pse.lsp import _hover as hovering, _navigation as navigation
 from pse.lsp._analysis import Lines
-from pse.modules import Finder
 
 from .conftest import PROGRAMS, analysed, position
 
@@ -120,6 +119,31 @@ def test_a_name_that_cant_be_is_refused(mark, name, words):
         navigation.rename(analysed(HEAT), position(HEAT, mark), name)
 
 
+NAMED = """coven 1
+import "m.py" { make, two as zwei }
+program p {
+  make(4) -> a
+  zwei(a, a) -> r
+  print(r)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mark", "name"), [("a\n", "procs"), ("a\n", "f64"), ("zwei }", "two"), ("make,", "two")]
+)
+def test_a_name_with_which_the_program_would_be_wrong_is_refused(tmp_path, mark, name):
+    (tmp_path / "m.py").write_text(
+        "#@ coven module make(in i64 n, out f64 x[n])\ndef make(n, x): ...\n"
+        "#@ coven module two(in f64 x[n], in f64 y[n], out f64 s)\ndef two(x, y): ...\n"
+    )
+    analysis = analysed(NAMED, str(tmp_path / "p.coven"))
+    assert not analysis.inspection.diagnostics
+    with pytest.raises(UsageError, match=f"`{name}` ") as refused:
+        navigation.rename(analysis, position(NAMED, mark), name)
+    assert refused.value.help == "choose another name"
+
+
 def test_columns_are_counted_in_the_units_of_the_editor():
     text = 'coven 1\nprogram p {\n  let x = 1  print("𝜋", x)\n}\n'
     analysis = analysed(text)
@@ -202,7 +226,7 @@ def test_a_record_and_its_fields_are_renamed_wherever_they_are_written(bodies):
     assert {symbol.kind for symbol in named} >= {"record", "field"}
     for symbol in named:
         edits = navigation.rename(bodies, bodies.range(symbol.span).start, "renamed")
-        renamed = bodies.remade(applied(BODIES, edits), Finder()).inspection.diagnostics
+        renamed = bodies.remade(applied(BODIES, edits)).inspection.diagnostics
         assert not renamed, f"{symbol.name}: {renamed}"
 
 
@@ -223,7 +247,7 @@ def test_an_array_of_tags_and_its_indices_are_renamed_wherever_they_are_written(
     analysis = analysed(PYRAMID)
     for symbol in [symbol for symbol in analysis.symbols.all if symbol.span is not None]:
         edits = navigation.rename(analysis, analysis.range(symbol.span).start, "renamed")
-        found = analysis.remade(applied(PYRAMID, edits), Finder()).inspection.diagnostics
+        found = analysis.remade(applied(PYRAMID, edits)).inspection.diagnostics
         assert not found, f"{symbol.name}: {found}"
 
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -98,6 +100,68 @@ def test_requests_are_answered_over_the_wire(session):
     assert len(edit.changes[(PROGRAMS / "heat.coven").as_uri()]) == 6
     assert [symbol.name for symbol in found] == ["ring"]
     assert not changes
+
+
+class Wire:
+    """An editor's bare wire to the server, on which it can write what no editor should."""
+
+    def __init__(self, root):
+        self.process = subprocess.Popen(
+            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        self.last = 0
+        self.ask("initialize", {"processId": None, "capabilities": {}, "rootUri": root.as_uri()})
+        self.say({"method": "initialized", "params": {}})
+
+    def say(self, message):
+        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+        self.process.stdin.flush()
+
+    def ask(self, method, params):
+        self.last += 1
+        self.say({"id": self.last, "method": method, "params": params})
+        while True:
+            size = 0
+            while (line := self.process.stdout.readline()).strip():
+                name, _, value = line.decode().partition(":")
+                size = int(value) if name == "Content-Length" else size
+            message = json.loads(self.process.stdout.read(size))
+            if message.get("id") == self.last:
+                return message
+
+
+def test_every_request_has_an_answer_and_no_mistake_of_an_editor_is_a_traceback(tmp_path):
+    os.mkfifo(tmp_path / "pipe.coven")
+    (tmp_path / "p.coven").write_text("coven 1\nprogram p {\n  let a = 1\n  let b = a\n  print(b)\n}\n")
+    document, at = {"uri": (tmp_path / "p.coven").as_uri()}, {"line": 2, "character": 6}
+    wire = Wire(tmp_path)
+
+    def refused(method, params):
+        error = wire.ask(method, params)["error"]
+        assert "data" not in error or error["data"] is None
+        return error["code"], error["message"]
+
+    taken = {"textDocument": document, "position": at, "newName": "b"}
+    assert refused("textDocument/rename", taken) == (-32602, "`b` is in use (line 4): choose another name")
+    for uri, words in (
+        ((tmp_path / "nowhere.coven").as_uri(), "No such file"),
+        ((tmp_path / "pipe.coven").as_uri(), "it is a pipe or a device, not a file"),
+        ("untitled:Untitled-1", "Untitled-1 cannot be read"),
+    ):
+        code, said = refused("textDocument/hover", {"textDocument": {"uri": uri}, "position": at})
+        assert (code, words in said) == (-32602, True), said
+    for params in ({"textDocument": document}, {}, None):
+        code, said = refused("textDocument/hover", params)
+        assert (code, said.startswith("wrong parameters of textDocument/hover: ")) == (-32602, True), said
+    found = wire.ask("workspace/symbol", {"query": "p"})["result"]
+    assert [symbol["name"] for symbol in found] == ["p"], "and the pipe is passed over"
+    assert wire.ask("shutdown", None)["result"] is None
+    code, said = refused("textDocument/hover", {"textDocument": document, "position": at})
+    assert (code, said) == (-32600, "the server has been shut down")
+    wire.say({"method": "exit"})
+    assert wire.process.communicate(timeout=60)[1].decode() == ""
+    assert wire.process.returncode == 0
 
 
 def words(data):

@@ -47,6 +47,9 @@ def offered(typed):
         ("let y = ", {"residual", "tol", "sqrt", "NX"}, {"while", "thread_A"}),
         ("PARALLEL over ", {"P"}, {"u", "NX"}),
         ("// ", set(), {"u", "step", "while"}),
+        ('print("u', set(), {"u", "step", "while"}),
+        ('print("a \\" u', set(), {"u", "step", "while"}),
+        ('print("a", u', {"u"}, {"while"}),
     ],
 )
 def test_what_fits_is_offered_and_nothing_else(typed, there, absent):

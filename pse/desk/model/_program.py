@@ -66,7 +66,7 @@ class ProgramModel:
     ) -> None:
         self.analysis, self.finder = analysis, finder
         self.text = Text(analysis.text)
-        self.drawn = _readable(analysis, finder)
+        self.drawn = _readable(analysis)
         self.tree = self.drawn.inspection.tree
         self.frames = elements(self.tree, self.text)
         self.elements = [e for frame in self.frames for e in (frame, *frame.within())]
@@ -225,7 +225,7 @@ _MOST_LINES = 8
 """Lines that are passed over to read a text."""
 
 
-def _readable(analysis: Analysis, finder: OpenFiles) -> Analysis:
+def _readable(analysis: Analysis) -> Analysis:
     """Pass over the lines that have syntax errors, if more can be drawn then: a brace may get lost by one."""
     texts, mistakes = [analysis.text], analysis.inspection.diagnostics
     wrong = [d.span.line for d in mistakes if d.code.startswith("E00")]
@@ -242,4 +242,4 @@ def _readable(analysis: Analysis, finder: OpenFiles) -> Analysis:
         sizes.append(count_elements(parsed.tree))
         wrong = [d.span.line for d in parsed.diagnostics]
     best = max(range(len(texts)), key=lambda number: (sizes[number], -number))
-    return analysis.remade(texts[best], finder) if best else analysis
+    return analysis.remade(texts[best]) if best else analysis

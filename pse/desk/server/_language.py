@@ -245,7 +245,7 @@ class Documents:
         return {"edits": edits, "graph": graph, "version": version, "selection": done.new}
 
     def _remade(self, model: ProgramModel, text: str, names: Names) -> ProgramModel:
-        analysis = model.analysis.remade(text, self._server.finder)
+        analysis = model.analysis.remade(text)
         return ProgramModel(analysis, names, self._server.finder, model)
 
     def _can_connect(self, uri: str, params: Json, model: ProgramModel) -> Json:
