@@ -586,9 +586,10 @@ def test_a_program_that_is_not_there_yet_is_begun(open_desk):
     assert (page.folder / "not there (yet).coven").is_file()
 
 
-def test_a_page_whose_server_is_gone_keeps_the_text_and_says_so(browser, tmp_path):
+def test_a_page_whose_server_is_gone_keeps_the_text_and_goes_on_with_the_next_one(browser, tmp_path):
     shutil.copytree(PROGRAMS, tmp_path / "work")
-    with serving(tmp_path / "work/heat.coven") as address:
+    program = tmp_path / "work/heat.coven"
+    with serving(program) as address:
         page = Page(browser, address, tmp_path / "work")
         page.wait(lambda: page.calls())
     page.wait(lambda: page.all(".banner[role='alert']"))
@@ -596,9 +597,55 @@ def test_a_page_whose_server_is_gone_keeps_the_text_and_says_so(browser, tmp_pat
     page.press("Control", "Home")
     page.type("// kept\n")
     page.wait(lambda: page.text().startswith("// kept"))
-    assert "is kept in this page" in page.one(".banner[role='alert']").text
-    page.script("window.onbeforeunload = null")
-    page.abandon()
+    (port,) = re.findall(r"is kept in this page.*pse desk --port (\d+) ", page.one(".banner").text)
+    with serving(program, "--port", port) as address:
+        page.press("Control", "s")
+        first = browser.current_window_handle
+        browser.switch_to.new_window("tab")
+        browser.get(address)
+        browser.close()
+        browser.switch_to.window(first)
+        page.wait(lambda: page.one(STATE).text == "not saved")
+        page.save()
+        page.wait(lambda: not page.all(".banner"))
+        assert program.read_text().startswith("// kept")
+        browser.get("about:blank")
+
+
+LOUD = """coven 1
+import "loud.py" { loud }
+param i64 lines = 100000 where lines > 0
+program loud {
+  thread_A loud(lines)
+}
+"""
+PRINTS = """#@ coven module loud(in i64 lines)
+def loud(lines):
+    for k in range(lines):
+        print(k, "x" * 94)
+    print("the end", flush=True)
+"""
+PRINTED = "return document.querySelector('.console')?.textContent ?? ''"
+
+
+def test_of_ten_megabytes_that_a_run_prints_the_end_is_shown_and_a_wrong_parameter_is_named(open_desk):
+    page = open_desk("loud.coven", loud=LOUD, **{"loud.py": PRINTS})
+    page.wait(lambda: page.calls())
+    page.command("Show or hide the run")
+    page.write("#run-form input[name='parameter lines']", "many")
+    page.wait(lambda: page.all(".banner"))
+    assert "lines" in page.one(".banner").text
+    assert page.one("#run-form").is_displayed()
+    page.write("#run-form input[name='parameter lines']", "100000")
+    page.wait(lambda: page.one("[data-state]").get_attribute("data-state") == "done")
+    for _ in range(2):
+        page.wait(lambda: page.script(PRINTED).endswith("the end\n"))
+        assert re.match(r"… .* in .pse/runs/[\w-]+/console.txt\n", page.script(PRINTED))
+        assert len(page.script(PRINTED)) < 300_000
+        page.browser.refresh()
+        page.wait(lambda: page.calls())
+        page.command("Show the list of runs")
+        page.click("Show")
 
 
 def test_heat_is_built_of_palette_ports_and_forms_and_computes_the_same_bits(open_desk, pse, tmp_path):

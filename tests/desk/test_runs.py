@@ -136,6 +136,7 @@ def test_a_run_that_dies_says_why(desk, page):
     console = desk.api(f"/runs/{run['id']}/console")
     assert console["text"].startswith("last words")
     assert desk.api(f"/runs/{run['id']}/console?from=5")["text"] == console["text"][5:]
+    assert desk.api(f"/runs/{run['id']}/console?last=5")["text"] == console["text"][-5:]
     told = "".join(e["text"] for e in page.events if e["type"] == "console")
     assert told == console["text"]
 

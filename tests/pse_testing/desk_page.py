@@ -29,9 +29,9 @@ PATIENCE = 30
 
 
 @contextmanager
-def serving(target: Path) -> Iterator[str]:
+def serving(target: Path, *options: str) -> Iterator[str]:
     """Run `pse desk` on a program or directory; give the address that it prints."""
-    command = [*COMMAND, "--no-browser", str(target)]
+    command = [*COMMAND, "--no-browser", *options, str(target)]
     server = subprocess.Popen(command, cwd=target.parent, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None

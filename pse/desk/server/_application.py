@@ -184,7 +184,11 @@ _API = [
     _route("/runs", "POST", lambda desk, _, body: {"run": desk.runs.start(body)}, 201),
     _route("/runs/{id}", "GET", lambda desk, r, _: desk.runs.details(_id(r))),
     _route("/runs/{id}", "DELETE", lambda desk, r, _: desk.runs.remove(_id(r))),
-    _route("/runs/{id}/console", "GET", lambda desk, r, _: desk.runs.console(_id(r), _number(r, "from"))),
+    _route(
+        "/runs/{id}/console",
+        "GET",
+        lambda desk, r, _: desk.runs.console(_id(r), _number(r, "from"), _number(r, "last")),
+    ),
     _route("/runs/{id}/stop", "POST", lambda desk, r, _: desk.runs.stop(_id(r))),
     _route(
         "/runs/{id}/control",

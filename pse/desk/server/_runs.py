@@ -302,12 +302,13 @@ class Runs:
             "program": (folder / "program.coven").read_text(encoding="utf-8"),
         }
 
-    def console(self, id: str, start: int) -> dict[str, Any]:
-        """Give what a run has printed from a character on."""
+    def console(self, id: str, start: int, last: int = 0) -> dict[str, Any]:
+        """Give what a run has printed from a character on, or its last characters."""
         path = self.folder(id) / "console.txt"
         text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
+        start = max(len(text) - last, 0) if last else start
         part = text[start : start + MOST_CONSOLE]
-        return {"text": part, "next": start + len(part), "more": start + len(part) < len(text)}
+        return {"text": part, "from": start, "next": start + len(part), "more": start + len(part) < len(text)}
 
     def control_name(self, id: str) -> str:
         """Give the name by which a run that goes on is controlled.

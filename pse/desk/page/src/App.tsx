@@ -115,7 +115,7 @@ function Banner() {
   if (session && !connected) {
     return (
       <div className="banner" role="alert">
-        The server of this desk does not answer. Your text is kept in this page; it can be saved as soon as the server is back.
+        The server of this desk does not answer. Your text is kept in this page. {howToGoOn(session.directory)}
       </div>
     );
   }
@@ -131,6 +131,12 @@ function Banner() {
       </button>
     </div>
   );
+}
+
+/** What brings the server back: it has a new token then, and behind a proxy another port than the page's. */
+function howToGoOn(directory: string): string {
+  if (location.pathname !== "/") return "It can be saved as soon as the server is back.";
+  return `Start it again (pse desk --port ${location.port} ${directory}), and open the address that it prints in another tab: then this page goes on.`;
 }
 
 function Empty() {

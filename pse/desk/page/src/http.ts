@@ -24,6 +24,7 @@ export async function request<T>(method: string, path: string, body?: unknown): 
   }).catch(() => {
     throw new Unreachable("the server of this desk does not answer");
   });
+  if (response.status === 401) throw new Unreachable("the desk was started again; open the address that it printed in another tab");
   if (response.status === 204) return undefined as T;
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw refusal(response.status, answer);

@@ -1,15 +1,14 @@
 // Runs: started, watched, stopped, kept in a list, compared, and explained.
 
+import { forgetConsoles, printed } from "./console";
 import { query, request, ServerError } from "./http";
 import { leave, openProgram, program, save, view } from "./program";
 import { frameTaken, statusWanted } from "./live";
-import type { Advice, Comparison, Overview, Run, ServerEvent, Sites } from "./protocol";
+import type { Advice, Comparison, Overview, Problem, Run, ServerEvent, Sites } from "./protocol";
 import { keepOpen } from "./socket";
 import { source } from "./sources";
-import { type ConsolePart, desk, note, report, say, update } from "./store";
+import { desk, note, report, say, update } from "./store";
 import { applyChanges } from "./text/editor";
-
-const LONGEST_CONSOLE = 2000; // parts that are kept
 
 export interface RunRequest {
   processors: number;
@@ -47,9 +46,12 @@ export async function start(asked: RunRequest) {
     update({ shownRun: run.id, sites: null, colouring: "thread", drawer: "run", message: null });
   } catch (error) {
     report(error);
-    if (error instanceof ServerError && error.diagnostics.length) update({ drawer: "problems" });
+    if (error instanceof ServerError && error.diagnostics.some(isShown)) update({ drawer: "problems" });
   }
 }
+
+/** Whether an error is one of the program's text: values of parameters have theirs too. */
+const isShown = ({ code }: Problem) => desk().graph?.diagnostics.some((one) => one.code === code) ?? false;
 
 export async function stop(id: string) {
   await request<{ run: Run }>("POST", `runs/${id}/stop`).then(({ run }) => took(run), report);
@@ -63,10 +65,6 @@ export async function forget(id: string) {
 /** Show a run in the panel; after its end its times are on the graph. */
 export async function showRun(id: string) {
   update({ shownRun: id, sites: null });
-  if (desk().consoles[id] === undefined) {
-    const { text } = await request<{ text: string }>("GET", `runs/${id}/console?from=0`).catch(() => ({ text: "" }));
-    if (text) update({ consoles: { ...desk().consoles, [id]: [{ stream: "stdout", text }] } });
-  }
   placesIfSame(id);
   const run = shownRun()!;
   if (!desk().ranAt[id]) note("The program has changed since this run: its times are not on the graph.");
@@ -117,7 +115,10 @@ const plain = (text: string) => text.replace(/\r\n?/g, "\n");
 
 export function watchServer() {
   keepOpen("events", {
-    opened: () => void listRuns().catch(() => null),
+    opened: () => {
+      forgetConsoles();
+      void listRuns().catch(() => null);
+    },
     received: (text) => told(JSON.parse(text)),
     lost: () => undefined,
   });
@@ -128,7 +129,7 @@ function told(event: ServerEvent) {
     case "run":
       return took(event.run);
     case "console":
-      return printed(event.run, { stream: event.stream, text: event.text });
+      return printed(event);
     case "overview":
       if (!desk().ranAt[event.run]) placesIfSame(event.run);
       statusWanted(event.run);
@@ -153,14 +154,4 @@ function ended(run: Run) {
   if (run.state === "done" && desk().shownRun === run.id && desk().ranAt[run.id]) void loadSites(run.id);
   if (run.state === "failed") say(`The run failed: ${run.error?.message ?? "see its console"}`, run.error?.help);
   else note(run.state === "stopped" ? "The run was stopped." : "The run is done: the graph shows where its time went.");
-}
-
-function printed(id: string, part: ConsolePart) {
-  const parts = desk().consoles[id] ?? [];
-  const last = parts.at(-1);
-  const joined =
-    last?.stream === part.stream
-      ? [...parts.slice(0, -1), { ...last, text: last.text + part.text }]
-      : [...parts, part].slice(-LONGEST_CONSOLE);
-  update({ consoles: { ...desk().consoles, [id]: joined } });
 }

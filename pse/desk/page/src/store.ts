@@ -69,7 +69,15 @@ export interface TextPlace {
   column: number;
 }
 
+/** The end of what a run has printed. */
+export interface Console {
+  parts: ConsolePart[];
+  cut: boolean; // there is more before it
+  next: number; // how many characters the run had printed
+}
+
 export interface ConsolePart {
+  number: number;
   stream: "stdout" | "stderr" | "note";
   text: string;
 }
@@ -93,7 +101,7 @@ export interface Desk {
   targets: Target[] | null; // of the connection that is being drawn
   runs: Run[];
   shownRun: string | null;
-  consoles: Record<string, ConsolePart[]>;
+  consoles: Record<string, Console>;
   overviews: Record<string, Overview>;
   controls: Record<string, ControlStatus>; // by run
   watched: Record<string, string[]>; // tags by run
@@ -154,7 +162,8 @@ export const note = (message: string) => update({ message: { message, help: null
 /** Show what went wrong; a server that is gone is shown already. */
 export function report(error: unknown): null {
   if (!desk().connected && !(error instanceof ServerError)) return null;
-  if (error instanceof ServerError) say(error.message, error.help);
+  const found = error instanceof ServerError ? (error.diagnostics[0] ?? error) : null;
+  if (found) say(found.message, found.help);
   else say(error instanceof Error || (error as any)?.message ? String((error as Error).message) : String(error));
   return null;
 }

@@ -1,19 +1,25 @@
 // A run: how it is started, what it prints, how far it is, and what its threads do.
 
 import { type FormEvent, useEffect, useRef } from "react";
+import { isWhole, loadConsole } from "../console";
 import { bytes, duration, percent } from "../../../../views/web/shared/numbers";
 import { progressText } from "../graph/measures";
 import type { Overview, ProgramGraph, Run } from "../protocol";
 import { going, type RunRequest, start, stop } from "../runs";
-import { type ConsolePart, useDesk } from "../store";
+import { type Console, useDesk } from "../store";
 import { Choices } from "./fields";
 import { Live } from "./Live";
 
 export function RunPanel() {
   const graph = useDesk((desk) => desk.graph);
   const run = useDesk((desk) => desk.runs.find((one) => one.id === desk.shownRun));
+  const shown = useDesk((desk) => desk.shownRun);
   const console = useDesk((desk) => (desk.shownRun ? desk.consoles[desk.shownRun] : undefined));
   const overview = useDesk((desk) => (desk.shownRun ? desk.overviews[desk.shownRun] : undefined));
+  const unknown = console === undefined;
+  useEffect(() => {
+    if (shown && unknown) void loadConsole(shown);
+  }, [shown, unknown]);
   return (
     <div className="run">
       <RunForm graph={graph} run={run} />
@@ -21,13 +27,11 @@ export function RunPanel() {
       {run?.state === "running" && <Live run={run.id} />}
       <div className="watch">
         {run && overview && <Numbers run={run} overview={overview} />}
-        <Console parts={console ?? NONE} />
+        {shown && console && <ConsoleText run={shown} console={console} />}
       </div>
     </div>
   );
 }
-
-const NONE: ConsolePart[] = [];
 
 // What is asked before a run.
 
@@ -180,7 +184,7 @@ function Meter({ share }: { share: number }) {
 }
 
 /** What a run prints; it follows the end unless the reader has scrolled up. */
-function Console({ parts }: { parts: ConsolePart[] }) {
+function ConsoleText({ run, console: { parts, cut } }: { run: string; console: Console }) {
   const shown = useRef<HTMLPreElement>(null);
   useEffect(() => {
     const body = shown.current?.closest(".body");
@@ -188,8 +192,9 @@ function Console({ parts }: { parts: ConsolePart[] }) {
   }, [parts]);
   return (
     <pre className="console" ref={shown} aria-label="Console">
-      {parts.map((part, index) => (
-        <span key={index} className={part.stream === "stderr" ? "err" : part.stream}>
+      {cut && <span className="note">{`… what it printed before this is in .pse/runs/${run}/console.txt\n`}</span>}
+      {parts.map((part) => (
+        <span key={part.number} className={`${part.stream === "stderr" ? "err" : part.stream} ${isWhole(part) ? "whole" : ""}`}>
           {part.text}
         </span>
       ))}
