@@ -238,7 +238,8 @@ def _run(work: Path, source: Source, plan: BuildRule, index: int) -> str:
         done = subprocess.run(
             step.command,
             cwd=work,
-            env={**os.environ, "LC_ALL": "C"},
+            # A compiler that is killed leaves files: here whoever builds next finds them.
+            env={**os.environ, "LC_ALL": "C", "TMPDIR": str(work)},
             stdin=subprocess.DEVNULL,
             stdout=target,
             stderr=subprocess.PIPE,
