@@ -248,6 +248,20 @@ def test_a_port_that_does_not_fit_says_why_and_nothing_is_connected(open_program
     assert page.save() == HEAT.read_text()
 
 
+LABELS = "return [...document.querySelectorAll(arguments[0])].map((one) => one.ariaLabel)"
+
+
+def test_what_is_drawn_has_names_and_room_on_a_narrow_page(open_program):
+    page = open_program("heat.coven", (800, 800))
+    page.deselect()
+    page.wait(lambda: page.all(".react-flow__edge"))
+    assert page.script(LABELS, "[role='application']") == ["The program as a graph"]
+    assert "v from step to swap" in page.script(LABELS, ".react-flow__edge")
+    assert "where tol" in page.script(LABELS, ".side .form input")
+    assert page.one("section.graph").rect["width"] > 500
+    assert page.one("section.text").rect["width"] > 500
+
+
 def test_panes_are_resized_by_their_edges_with_the_mouse_and_with_keys(open_desk):
     page = open_desk("heat.coven")
     page.command("Show or hide the run")

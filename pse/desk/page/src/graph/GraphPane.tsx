@@ -72,6 +72,7 @@ function Flow() {
   return (
     <div className="canvas">
       <ReactFlow
+        aria-label="The program as a graph"
         nodes={nodes}
         edges={edges.current}
         nodeTypes={NODE_TYPES}

@@ -61,22 +61,25 @@ function handlesOf({ ports, shown, folded }: DrawnBox, height: number): NodeHand
 export function edgesOf({ scene, graph, session }: Desk, known: LineEdge[]): LineEdge[] {
   const before = new Map(known.map((edge) => [edge.id, edge]));
   const threads = new Map(graph?.nodes.map((node) => [node.id, node.thread]));
+  const labels = new Map([...(graph?.nodes ?? []), ...(graph?.frames ?? [])].map(({ id, label }) => [id, label]));
   const named = [null, ...(graph?.threads ?? [])];
   const colours = new Map(named.map((name) => [name, darker(threadColour(session?.colours ?? [], graph?.threads ?? [], name), 0.85)]));
   const edges = scene.lines.map((line) => {
     const [from, to] = [line.edge.from, line.edge.to].map(({ id }) => threads.get(id) ?? null);
     const [colour, edge] = [colours.get(from) ?? colours.get(null)!, before.get(line.id)];
-    const same = edge?.data!.line === line && edge.data!.thread === to && edge.data!.colour === colour;
-    return same ? edge : edgeOf(line, colour, to);
+    const spoken = `${line.edge.tag} from ${labels.get(line.edge.from.id)} to ${labels.get(line.edge.to.id)}`;
+    const same = edge?.data!.line === line && edge.data!.thread === to && edge.data!.colour === colour && edge.ariaLabel === spoken;
+    return same ? edge : edgeOf(line, colour, to, spoken);
   });
   return unlessSame(edges, known);
 }
 
-function edgeOf(line: DrawnLine, colour: string, thread: string | null): LineEdge {
+function edgeOf(line: DrawnLine, colour: string, thread: string | null, ariaLabel: string): LineEdge {
   const { edge } = line;
   return {
     id: line.id,
     type: "tag",
+    ariaLabel,
     zIndex: LINES,
     source: line.from,
     sourceHandle: line.fromPort,

@@ -27,6 +27,7 @@ export function TextField({ label, name = label, value, placeholder, choices, do
       {label}
       <input
         name={name}
+        aria-label={name.startsWith(label) ? name : undefined /* the label alone may be short: "where" */}
         value={typed}
         placeholder={placeholder}
         list={choices && list}
