@@ -297,3 +297,10 @@ def _insert(editing, file, name, frame, after, thread, arguments=None, outputs=N
     module = {"file": file, "name": name} if file else {"std": name}
     place = {"frame": frame, "after": after, "thread": thread}
     return {"op": "insert", "module": module, **place, "arguments": arguments or {}, "outputs": outputs or {}}
+
+
+def test_what_is_put_between_two_statements_of_a_line_comes_behind_their_semicolon():
+    program = Editing("coven 1\nprogram p {\n  print(1) ; print(2) # x\n  let y = 3\n}\n")
+    first, _, copied = program.graph["nodes"]
+    program.do({"op": "copy", "items": [copied["id"]], "frame": first["frame"], "after": first["id"]})
+    assert program.text.split("\n")[2:5] == ["  print(1) ;", "  let y = 3", "  print(2) # x"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pse.desk.model._elements import Element
@@ -12,6 +13,7 @@ from pse.language.syntax import ast as sx, format_program, parse_program
 
 INDENT = "  "
 _WIDTH = 110
+_SEPARATOR = re.compile(r"[ \t]*;")
 _ORDER = (sx.Version, sx.Import, sx.Param, sx.PartitionNode, sx.Threads, sx.Options)
 """The order in which items stand at the head of a program."""
 
@@ -89,6 +91,8 @@ def _own_lines(text: Text, frame: Element, place: int, statements: str, end: int
     if frame.inner and text.leads(frame.inner[0].start):
         indent = text.indent(frame.inner[0].start)
     new = f"\n{indented(statements, indent)}"
+    if (separator := _SEPARATOR.match(text, place)) is not None:
+        place = separator.end()
     line_end = text.line_end(place)
     if line_end is not None:
         return Edit(line_end, line_end, new)
