@@ -138,7 +138,7 @@ static int wait_for_space(pse_engine *s, pse_context *context, const pse_call *c
 /* After the module: hand over, release, go on. */
 static int hand_over(pse_engine *s, pse_context *context, const pse_call *call, int *result)
 {
-    if (context->push == 0 && pse_engine_descriptor_is_closed(s))
+    if (pse_engine_closed_descriptor(s, context))
         return pse_engine_fail(s, context, call, PSE_RUN_DESCRIPTOR, result);
     if (s->finite_check.on && context->push == 0 && !pse_engine_outputs_are_finite(s, context, call))
         return pse_engine_fail(s, context, call, PSE_RUN_NOT_FINITE, result);

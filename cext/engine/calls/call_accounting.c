@@ -151,15 +151,24 @@ void pse_engine_watch_descriptor(pse_engine *s, int descriptor)
 {
     struct stat found = {0};
     bool on = fstat(descriptor, &found) == 0;
-    s->accounting.open = (pse_engine_descriptor_check){on, descriptor, found.st_dev, found.st_ino};
+    s->accounting.open = (pse_engine_descriptor_check){on, descriptor, found.st_dev, found.st_ino, NULL};
 }
 
-bool pse_engine_descriptor_is_closed(const pse_engine *s)
+static bool is_closed(const pse_engine_descriptor_check *check)
 {
     struct stat found;
-    const pse_engine_descriptor_check *check = &s->accounting.open;
-    if (!check->on || s->accounting.lasted < SHORT_CALL)
-        return false;
     return fstat(check->descriptor, &found) != 0 || found.st_dev != check->device ||
            found.st_ino != check->inode;
+}
+
+void pse_engine_look_at_descriptor(pse_engine *s, const pse_context *context)
+{
+    pse_engine_descriptor_check *check = &s->accounting.open;
+    if (check->on && check->closer == NULL && s->accounting.lasted >= SHORT_CALL && is_closed(check))
+        check->closer = context;
+}
+
+bool pse_engine_closed_descriptor(const pse_engine *s, const pse_context *context)
+{
+    return s->accounting.open.closer == context;
 }

@@ -12,6 +12,7 @@ typedef struct pse_engine_descriptor_check {
     int descriptor; /* It must stay open, and what it was at the beginning: */
     dev_t device;
     ino_t inode;
+    const pse_context *closer; /* whose module closed it; NULL: nobody's */
 } pse_engine_descriptor_check;
 
 typedef struct pse_engine_accounting {
@@ -33,8 +34,10 @@ void pse_engine_account_rest(pse_engine *s, pse_context *context,
                              const pse_call *call); /* it goes on later */
 void pse_engine_account_leave(pse_engine *s, pse_context *context, const pse_call *call, uint64_t copied);
 
-/* Whether the call that has just ended closed the descriptor that is watched. */
-bool pse_engine_descriptor_is_closed(const pse_engine *s);
+/* Note whether a module that has just ended closed the descriptor that is watched: calls of other contexts
+ * may come before this one goes on. */
+void pse_engine_look_at_descriptor(pse_engine *s, const pse_context *context);
+bool pse_engine_closed_descriptor(const pse_engine *s, const pse_context *context);
 
 /* This rank waited until `now` and was off its core for `slept` ns of it. */
 void pse_engine_cpu_slept(pse_engine *s, uint64_t now, uint64_t slept);

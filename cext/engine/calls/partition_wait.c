@@ -165,6 +165,7 @@ void pse_engine_module_leave(pse_engine *s, pse_context *context, const pse_call
 {
     pse_messaging_leave();
     pse_engine_account_leave(s, context, call, copied);
+    pse_engine_look_at_descriptor(s, context);
     pse_engine_output_leave(s);
 }
 
