@@ -11,6 +11,7 @@ from pse.cli._options.watch import check_output, write_frames
 from pse.cli.completion import files
 from pse.cli.ctl import runs
 from pse.runtime.control import Frame, RunControl, frame_text
+from pse.runtime.supervise import raised_signals
 
 _WIDEST = 120
 
@@ -29,17 +30,18 @@ def command(run: str, tag: str, frames: int | None, output: str | None) -> None:
     """Show the tag TAG of a program that runs, as it changes: a number, a line or an image.
 
     RUN is the name that `pse run PROGRAM --control RUN` gave it.  Frames are taken at pauses, and so seldom
-    that the run spends at most 1 % of its time on them; a large array is shown by the means of blocks.
+    that the run spends at most half a percent of its processors' time on them; a large array is shown by the
+    means of blocks.
     """
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     kept: list[Frame] = []
     if output:
         check_output(output)
     try:
-        with RunControl(run) as control:
+        with raised_signals(), RunControl(run) as control:
             for frame in islice(control.frames(tag), frames):
                 click.echo(frame_text(frame, width), nl=False)
                 kept += [frame] if output else []
-    finally:  # Ctrl-C ends the watch, not what was kept.
+    finally:  # A signal ends the watch, not what was kept.
         if output and kept:
             write_frames(kept, output)

@@ -4,6 +4,7 @@ from ._errors import (
     NotebookError as NotebookError,
     ProgramRejected as ProgramRejected,
     RunFailed as RunFailed,
+    asked_by_form as asked_by_form,
 )
 from ._experiment import experiment as experiment
 from ._magics import load_magics as load_magics

@@ -138,33 +138,56 @@ def translated() -> Iterator[None]:
         raise NotebookError(as_asked(error.message.rstrip()), help=help) from None
 
 
-_MAGIC = ContextVar("magic", default=False)
-
-
-@contextlib.contextmanager
-def asked_by_magic() -> Iterator[None]:
-    """Leave options in messages as ``%%coven`` takes them, which are those of the command line."""
-    before = _MAGIC.set(True)
-    try:
-        yield
-    finally:
-        _MAGIC.reset(before)
-
-
-def as_asked(text: str) -> str:
-    """Name in a message what the user wrote: options of ``%%coven``, else Python's parameters."""
-    return text if _MAGIC.get() else as_parameters(text)
-
-
 _VALUE = r"(\S+?)(?=[:,;)]*(\s|$))"
+_ANY_VALUE = _VALUE.replace("+", "*")
 _PARAMETERS = (
-    (rf"-o ([\w.]+)={_VALUE}", r"options={'\1': '\2'}"),
+    (rf"-o ([\w.]+)={_ANY_VALUE}", r"options={'\1': '\2'}"),
     (rf"-D (\w+)={_VALUE}", r"params={'\1': \2}"),
     (rf"-p {_VALUE}", r"processors=\1"),
     (rf"--(trace|tools|sanitize|gdb) '?{_VALUE}", r"\1='\2'"),
     (r"--(debug|prefix|serial)\b", r"\1=True"),
 )
+_FIELDS = (
+    (rf"-[oD] ([\w.]+)={_ANY_VALUE}", r'\1 "\2"'),
+    (rf"-p {_VALUE}", r"\1 processors"),
+)
 _COMMAND = re.compile(r"\bpse [a-z]+ |python -m pse")
+_ASKED: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("asked", default=_PARAMETERS)
+"""What stands in messages for options of the command line: how the user has given them."""
+
+
+@contextlib.contextmanager
+def _asked(words: tuple[tuple[str, str], ...]) -> Iterator[None]:
+    before = _ASKED.set(words)
+    try:
+        yield
+    finally:
+        _ASKED.reset(before)
+
+
+def asked_by_magic() -> contextlib.AbstractContextManager[None]:
+    """Leave options in messages as ``%%coven`` takes them, which are those of the command line."""
+    return _asked(())
+
+
+def asked_by_form() -> contextlib.AbstractContextManager[None]:
+    """Name the fields of a form where messages speak of options of the command line.
+
+    Returns
+    -------
+    context manager
+        While it is open, on this thread.
+
+    See Also
+    --------
+    pse.notebook.checked
+    """
+    return _asked(_FIELDS)
+
+
+def as_asked(text: str) -> str:
+    """Name in a message what the user wrote: options of ``%%coven``, fields, else Python's parameters."""
+    return _worded(text, _ASKED.get())
 
 
 def as_parameters(text: str) -> str:
@@ -175,9 +198,13 @@ def as_parameters(text: str) -> str:
     >>> as_parameters("-o arena=3Q: expected a size; run with -p 2 or -D N=8")
     "options={'arena': '3Q'}: expected a size; run with processors=2 or params={'N': 8}"
     """
+    return _worded(text, _PARAMETERS)
+
+
+def _worded(text: str, words: tuple[tuple[str, str], ...]) -> str:
     if _COMMAND.search(text):  # A whole command for a shell.
         return text
-    for option, parameter in _PARAMETERS:
+    for option, parameter in words:
         text = re.sub(rf"(?<![\w-]){option}", parameter, text)
     return text
 

@@ -64,19 +64,22 @@ def write_frames(frames: Sequence[Frame], output: str, *, quiet: bool = False) -
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """Note the first Ctrl-C; a further one stops the command."""
-    interrupted, before = threading.Event(), signal.getsignal(signal.SIGINT)
+    """Note the first Ctrl-C or SIGTERM; a further one stops the command."""
+    interrupted = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def note(_number: int, _frame: object) -> None:
+    def note(number: int, _frame: object) -> None:
         interrupted.set()
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before[signal.Signals(number)])
 
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, note)
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, note)
     try:
         yield interrupted
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def write_recordings(recordings: Sequence[Recording], outputs: Sequence[str], *, quiet: bool) -> None:

@@ -28,7 +28,7 @@ from pse.desk.server._events import Event
 from pse.desk.server._files import Directory, revision
 from pse.errors import PseError
 from pse.files import replace_file
-from pse.notebook import Checked, Job, NotebookError, RunFailed, Screen, checked, make_job
+from pse.notebook import Checked, Job, NotebookError, RunFailed, Screen, asked_by_form, checked, make_job
 from pse.runtime.status import Overview, Report, format_report
 
 KEPT = Path(".pse", "runs")
@@ -104,7 +104,8 @@ class Run:
         assert self.job is not None
         try:
             self._change("running")
-            result = self.job.run(RunScreen(self))
+            with asked_by_form():
+                result = self.job.run(RunScreen(self))
         except RunFailed as error:
             self.print(f"{error.message}\n", "stderr")
             self._end("failed", error)
@@ -217,13 +218,14 @@ class Runs:
         trace = str(folder / "trace") if record.trace else None
         folder.mkdir(parents=True)
         try:
-            job = make_job(
-                *(found, record.processors, record.parameters),
-                [f"{name}={value}" for name, value in record.options.items()],
-                trace,
-                cluster=record.cluster,
-                debugging=_how(record, folder),
-            )
+            with asked_by_form():
+                job = make_job(
+                    *(found, record.processors, record.parameters),
+                    [f"{name}={value}" for name, value in record.options.items()],
+                    trace,
+                    cluster=record.cluster,
+                    debugging=_how(record, folder),
+                )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

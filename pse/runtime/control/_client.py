@@ -107,7 +107,7 @@ class RunControl:
 
         head, data = self._ask({"do": "read", "tag": tag, "cells": cells, "points": points})
         values = np.frombuffer(data, "<f8").reshape(head["cells"])
-        place = head["pause"], head["place"], head["points"]
+        place = head["pause"], head["place"], head["points"], head["element"]
         return Frame(tag, values, tuple(head["shape"]), tuple(head["block"]), *place)
 
     def frames(self, tag: str, cells: int = 256) -> Iterator[Frame]:

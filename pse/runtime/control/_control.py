@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pse.errors import PseError, UsageError
-from pse.language.types import Type
+from pse.language.types import Element, Type
 from pse.runtime.checkpoint._values import cells_of, live_at, writes
 from pse.runtime.control import _frames as frames
 from pse.runtime.control._hub import Answer, Controlled, Hub
@@ -36,6 +37,7 @@ from pse.runtime.pause._pause_collectives import MpiPeers
 from pse.runtime.plan._projection import Incarnation
 from pse.runtime.plan._shapes import Shapes
 from pse.runtime.plan._slots import live_slot
+from pse.runtime.request._watchable import watchable_tags
 
 if TYPE_CHECKING:
     from pse.runtime.pause._checkpoint import Checkpoints
@@ -48,6 +50,8 @@ _TOGETHER = b"{}"
 """The word of a meeting where all wait for each other; that of others has the pause of the next one."""
 _FARTHEST = 1000
 """Pauses between two meetings, at most: rounds may suddenly take longer."""
+_WORK = struct.Struct("<d")
+"""How long the processor of a rank has worked on its part of a frame."""
 _OVER = "the run has passed its last pause: it comes to its end"
 
 Piece = tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
@@ -167,7 +171,7 @@ class Control:
     def _read(self, meeting: _Meeting, order: dict[str, Any]) -> Answer:
         answer = meeting.read(order["tag"], int(order.get("cells", 256)), int(order.get("points", 0)))
         if self._hub:
-            self._hub.spent(order["tag"], meeting.lap())
+            self._hub.spent(order["tag"], meeting.work, meeting.seconds)
         return answer
 
     def end_of_pauses(self) -> None:
@@ -221,12 +225,18 @@ class _Meeting:
         self.now, self.peers, self.checkpoints, self.figures = now, peers, checkpoints, figures
         self.number = now.sequencer.rounds + 1
         self.rank = peers.comm.Get_rank()
-        self._since = time.monotonic()
+        self.work = 0.0
+        self._came, self._worked = time.monotonic(), time.thread_time()
 
-    def lap(self) -> float:
-        """Give the seconds since this rank came, or since the last lap."""
-        before, self._since = self._since, time.monotonic()
-        return self._since - before
+    @property
+    def seconds(self) -> float:
+        """How long ago this rank came."""
+        return time.monotonic() - self._came
+
+    def _lap(self) -> float:
+        """Give the processor's seconds of this rank since it came, or since the last lap."""
+        before, self._worked = self._worked, time.thread_time()
+        return self._worked - before
 
     @property
     def place(self) -> str:
@@ -249,15 +259,25 @@ class _Meeting:
         shapes, array = Shapes(self.now.job), self.now.job.program.tags[tag].type
         shape = self._shape(shapes, array)
         detail = frames.Detail.of(shape, cells, points)
-        parts = self.peers.gather(frames.packed(self._pieces(tag, shapes, array, detail)))
-        values = detail.values(parts) if parts else np.zeros(())
+        part = frames.packed(self._pieces(tag, shapes, array, detail))
+        parts = self.peers.gather(_WORK.pack(self._lap()) + part)
+        values = detail.values(part[_WORK.size :] for part in parts) if parts else np.zeros(())
+        self.work = self._lap() + max((_WORK.unpack_from(part)[0] for part in parts), default=0.0)
         if values is None:
-            job, point = self.now.job, self.now.sequencer.point
-            live = frozenset[str]().union(*(live_at(job, key, point) for key in job.liveness.placement.keys))
-            help = f"these have: {', '.join(sorted(live))}" if live else None
+            names = self._readable(shapes)
+            help = f"these have: {', '.join(names)}" if names else None
             raise UsageError(f"{tag} has no value at {self.place}: nothing reads it from there on", help=help)
-        head = {"tag": tag, "place": self.place, "cells": values.shape, **asdict(detail)}
+        element = array.element.label if isinstance(array.element, Element) else "f64"
+        head = {"tag": tag, "element": element, "place": self.place, "cells": values.shape}
+        head |= asdict(detail)
         return head, values.astype("<f8").tobytes()
+
+    def _readable(self, shapes: Shapes) -> list[str]:
+        """Give the tags that have a value here which can be looked at."""
+        job, point = self.now.job, self.now.sequencer.point
+        live = frozenset[str]().union(*(live_at(job, key, point) for key in job.liveness.placement.keys))
+        known, types = watchable_tags(job.program), job.program.tags
+        return sorted(name for name in live & known.keys() if not shapes.is_dynamic(types[name].type))
 
     def _shape(self, shapes: Shapes, array: Type) -> tuple[int, ...]:
         """Give the shape of a tag; of a number that each partition has for itself, how many there are."""

@@ -77,15 +77,26 @@ def frame_text(frame: Frame, width: int = 72) -> str:
     """
     values = frame.values
     if values.ndim == 0:
-        return f"{frame.tag} at {frame.place}: {value_text(float(values))}\n"
+        return f"{_name(frame)} at {frame.place}: {_number(frame)}\n"
     while values.ndim > 2:
         values = values[len(values) // 2]
     known = values[np.isfinite(values)]
     low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
-    head = (
-        f"{frame.tag} at {frame.place}, {number_text(low, zeros=False)} to {number_text(high, zeros=False)}"
-    )
+    ends = number_text(low, zeros=False), number_text(high, zeros=False)
+    head = f"{_name(frame)} at {frame.place}, {ends[0]} to {ends[1]}"
     return "\n".join([head, *_rows(values, float(low), float(high), width)]) + "\n"
+
+
+def _name(frame: Frame) -> str:
+    return f"|{frame.tag}|" if frame.element in ("c64", "c128") else frame.tag
+
+
+def _number(frame: Frame) -> str:
+    """Write a number as the program has it."""
+    value = float(frame.values)
+    if frame.element == "bool":
+        return value_text(bool(value))
+    return value_text(value if frame.element[0] in "fc" else int(value))
 
 
 def _rows(values: Values, low: float, high: float, width: int) -> list[str]:
@@ -103,7 +114,9 @@ def _thinned(values: Values, most: int, axis: int = 0) -> Values:
 
 
 def _signs(row: Values, low: float, high: float, signs: str) -> str:
-    """Give the sign of each value; `?` for what is no number."""
-    scale = (len(signs) - 1) / (high - low) if high > low else 0.0
-    steps = np.where(np.isfinite(row), np.rint((row - low) * scale), -1).astype(int)
+    """Give the sign of each value: the middle one if all are equal, `?` for what is no number."""
+    known, half = np.isfinite(row), high / 2 - low / 2  # The whole range may be more than a number can be.
+    shares = (row[known] / 2 - low / 2) / half if half > 0 else np.full(known.sum(), 0.5)
+    steps = np.full(row.shape, -1)
+    steps[known] = np.rint(shares * (len(signs) - 1)).astype(int)
     return "".join((signs + "?")[step] for step in steps.tolist())

@@ -45,6 +45,8 @@ class Frame:
         Where that is in the program: ``heat.coven:12:3, round = 40``.
     points : bool
         Whether rows are points in space: each is one of the tag's, none is a mean.
+    element : str
+        What the tag is made of: ``f64``, ``c128``, ``bool`` and so on.
 
     See Also
     --------
@@ -65,6 +67,7 @@ class Frame:
     pause: int
     place: str
     points: bool = False
+    element: str = "f64"
 
 
 def save_frames(frames: Sequence[Frame], output: str) -> None:

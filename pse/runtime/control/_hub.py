@@ -33,6 +33,8 @@ _TOO_LATE = "ask earlier: between its last pause and its end nothing can be done
 
 SHARE = 0.005
 """The most of a run's time that reading frames may take."""
+LONGEST_REST = 2.0
+"""Seconds by which a frame is put off, at most, because ranks have waited for each other."""
 OF_LATE = 5.0
 """Seconds for which whoever has asked for something may ask for more."""
 
@@ -136,12 +138,14 @@ class Hub:
         """Give the next order."""
         return self._orders.popleft()
 
-    def spent(self, tag: str, seconds: float) -> None:
+    def spent(self, tag: str, work: float, seconds: float) -> None:
         """Note what a frame has cost: all further ones come so much later that the share is kept.
 
-        The first one of a tag is free: ranks wait in it for each other's start, and load what makes frames.
+        Work of a processor counts in full; so does waiting for each other, but on a machine that has more to
+        do than to run this program that may take any time, and what is asked for should come.  The first
+        frame of a tag is free: ranks wait in it for each other's start, and load what makes frames.
         """
-        charged = seconds / SHARE if tag in self._read else 0.0
+        charged = max(work / SHARE, min(seconds / SHARE, LONGEST_REST)) if tag in self._read else 0.0
         self._read.add(tag)
         self._free_at = 0.0 if self.held else max(time.monotonic(), self._free_at) + charged
 

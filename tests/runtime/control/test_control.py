@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -438,3 +439,74 @@ def test_frames_are_drawn_by_their_axes():
         Frame("u", np.array([[0.0, 1.0], [np.nan, 0.5]] * 2), (4, 2), (1, 1), 3, "p.coven:8:3")
     )
     assert image.splitlines() == ["u at p.coven:8:3, 0 to 1", " █", " █"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("values", "element", "drawn"),
+    [
+        ([0.0, np.nan, np.inf, -np.inf, 2.0], "f64", ["u at p, 0 to 2", " ???█"]),
+        ([-1.5e308, 1.5e308], "f64", [" █"]),
+        ([3.0, 3.0, 3.0], "f64", ["u at p, 3 to 3", "▄▄▄"]),
+        ([1.0, 2.0], "c128", ["|u| at p, 1 to 2", " █"]),
+        (0.5, "c128", ["|u| at p: 0.5"]),
+        (0.0, "bool", ["u at p: false"]),
+        (7698.0, "i64", ["u at p: 7698"]),
+        (np.nan, "f64", ["u at p: nan"]),
+    ],
+)
+def test_what_is_drawn_is_what_the_program_has(values, element, drawn):
+    array = np.array(values)
+    frame = Frame("u", array, array.shape, (1,) * array.ndim, 3, "p", element=element)
+    assert frame_text(frame).splitlines()[-len(drawn) :] == drawn
+
+
+def test_a_frame_is_not_put_off_for_long_because_another_one_had_to_wait(tmp_path):
+    """A rank that stands still for half a second would cost the next frame a hundred of them."""
+    job, run = started(work(tmp_path / "work"), "-p", "2", rounds=10_000_000)
+    with run, ThreadPoolExecutor(1) as user:
+        run.frame("u")
+        rank = job.wait_for_ranks(2)[1]
+        os.kill(rank, signal.SIGSTOP)
+        asked = user.submit(run.frame, "u")
+        time.sleep(0.5)  # How long it stands still.
+        os.kill(rank, signal.SIGCONT)
+        asked.result(PATIENCE)
+        user.submit(run.frame, "u").result(20.0)
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+
+
+def test_a_watch_that_is_ended_by_a_signal_leaves_what_it_has_seen(tmp_path):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, rounds=10_000_000)
+    command = [beside_python("pse"), "watch", "it", "u", "-o", "u.npz"]
+    with (
+        run,
+        subprocess.Popen(
+            command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as watch,
+    ):
+        assert watch.stdout.readline().startswith("u at ")
+        assert watch.stdout.readline()
+        for _ in range(N // 2):
+            watch.stdout.readline()  # The whole frame, and the beginning of the next one.
+        watch.terminate()
+        said = watch.communicate(timeout=60)[1]
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+    count = len(np.load(directory / "u.npz")["values"])
+    assert watch.returncode == 128 + signal.SIGTERM
+    assert f"u: {count} frame" in said
+    assert count >= 1
+
+
+def test_only_what_can_be_looked_at_is_named(tmp_path):
+    job, run = started(work(tmp_path / "work"), rounds=1_000_000)
+    with run:
+        with pytest.raises(UsageError) as refused:
+            run.frame("start")
+        for name in refused.value.help.removeprefix("these have: ").split(", "):
+            assert run.frame(name).tag == name
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
