@@ -1,7 +1,7 @@
 // What the page shows at the moment.
 
+import type { EditorView } from "@codemirror/view";
 import { create } from "zustand";
-import type { OpenText } from "./documents";
 import type { Layout } from "./graph/boxes";
 import type { Scene } from "./graph/scene";
 import { ServerError } from "./http";
@@ -57,10 +57,18 @@ export interface StatementForm {
 
 export type PaletteItem = PaletteModule | StatementForm;
 
+/** An open text whose file is another by now. */
+export interface Conflicting {
+  readonly view: EditorView;
+  readonly file: OpenFile | null;
+  save(over: string | null): Promise<boolean>;
+  take(text: string, revision: string | null, message: string): void;
+}
+
 export type Dialog =
   | { kind: "choose"; title: string; items: ChooserItem[] }
   | { kind: "ask"; title: string; fields: AskedField[]; done: (values: Record<string, string>) => void }
-  | { kind: "conflict"; of: OpenText; theirs: string | null; revision: string | null };
+  | { kind: "conflict"; of: Conflicting; theirs: string | null; revision: string | null };
 
 export type Message = Refusal & { calm: boolean };
 

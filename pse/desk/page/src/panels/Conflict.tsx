@@ -4,13 +4,12 @@ import { MergeView } from "@codemirror/merge";
 import { EditorState } from "@codemirror/state";
 import { EditorView, type ViewUpdate, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import type { OpenText } from "../documents";
-import { update } from "../store";
+import { type Conflicting, update } from "../store";
 import { replaceText } from "../text/editor";
 
 const close = () => update({ dialog: null });
 
-export function Conflict({ of, theirs, revision }: { of: OpenText; theirs: string | null; revision: string | null }) {
+export function Conflict({ of, theirs, revision }: { of: Conflicting; theirs: string | null; revision: string | null }) {
   const shown = useRef<HTMLDivElement>(null);
   const merge = useRef<MergeView | null>(null);
   const deleted = theirs === null;
@@ -54,7 +53,7 @@ export function Conflict({ of, theirs, revision }: { of: OpenText; theirs: strin
 }
 
 /** What is merged is the page's text at once: nothing of it is lost, however the dialog ends. */
-function mirror({ view }: OpenText, { docChanged, startState, changes, state }: ViewUpdate) {
+function mirror({ view }: Conflicting, { docChanged, startState, changes, state }: ViewUpdate) {
   if (!docChanged) return;
   if (view.state.doc.eq(startState.doc)) view.dispatch({ changes });
   else replaceText(view, state.doc.toString());
