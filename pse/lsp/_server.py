@@ -80,7 +80,8 @@ class ProgramServer(LanguageServer):
         PseError
             If it is not open, and can't be read.
         """
-        if (opened := self.workspace.text_documents.get(unquote(uri))) is not None:
+        opened: TextDocument | None = self.workspace.text_documents.get(unquote(uri))
+        if opened is not None:
             return opened
         codec = self.workspace.position_codec
         return TextDocument(uri, text_on_disk(path_of(uri)), position_codec=codec)
