@@ -60,7 +60,7 @@ def read_program(path: str) -> Source:
 
 @contextlib.contextmanager
 def open_text(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a program or a module's source to read: a file, nothing that could keep its reader waiting.
+    r"""Open a program or a module's source to read: a file, nothing that could keep its reader waiting.
 
     Parameters
     ----------
