@@ -35,5 +35,5 @@ def loop_counters(
 
 
 def shown_tag(name: str) -> str:
-    """Give a tag's name as the user wrote it: `ring#2.visiting` is `visiting` in a segment."""
-    return name.rpartition(".")[2]
+    """Give a tag's name as the user wrote it: `visiting` for `ring#2.visiting`, `k` for `k#2`."""
+    return name.rpartition(".")[2].partition("#")[0]

@@ -15,6 +15,7 @@ from pse.runtime.plan._job import Job
 from pse.runtime.plan._loop_counters import loop_counters, shown_tag
 from pse.runtime.plan._projection import Projection
 from pse.runtime.supervise._processes import open_job_stream
+from pse.text import site_label
 
 
 @contextlib.contextmanager
@@ -83,6 +84,6 @@ def set_prefixes(sequencer: Sequencer, projection: Projection, job: Job, rank: i
 
 def _loops(projection: Projection, site: CallSite, partition: int | None) -> list[tuple[str, int]]:
     return [
-        (shown_tag(loop.counter) if isinstance(loop, For) else "round", slot)
+        (site_label(shown_tag(loop.counter) if isinstance(loop, For) else "round", loop.rounds), slot)
         for loop, slot in loop_counters(projection, site.id, partition)
     ]

@@ -81,3 +81,27 @@ def test_long_lines_of_ranks_do_not_mix_though_what_mpiexec_reads_of_them_does(t
     assert job.wait() == 0, job.err
     texts = [re.sub(r"^\[root thread_[ABC]\] ", "", line) for line in job.out.splitlines()]
     assert sorted(texts) == sorted(["ready", "said"] * 3 + [letter * 40000 for letter in "abc" * 4])
+
+
+UNROLLED = """coven 1
+import "talk.py" { talk }
+program p {
+  var f64[4] u[l in 0 .. 2]
+  for l in 0 .. 2 {
+    zero() -> u[l]
+    for k in 0 .. 2 { talk(inout u[l]) }
+  }
+}
+"""
+
+
+def test_lines_from_loops_in_unrolled_loops_say_in_which_iteration(tmp_path):
+    (tmp_path / "talk.py").write_text(
+        '#@ coven module talk(inout f64 u[n])\ndef talk(u):\n    print("said")\n'
+    )
+    (tmp_path / "p.coven").write_text(UNROLLED)
+    job = Job([*COMMANDS["pse run"][2][:2], "p.coven", "--prefix", "-q"], directory=tmp_path)
+    assert job.wait() == 0, job.err
+    assert job.out.splitlines() == [
+        f"[root thread_A k [l = {level}]={k}] said" for level in range(2) for k in range(2)
+    ]
