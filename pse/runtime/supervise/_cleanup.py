@@ -90,12 +90,15 @@ def _remove_own_session(name: str) -> None:
     name : str
         The segment's, sm_segment.HOST.USER.JOB.0 of Open MPI 5: they are ompi.HOST.USER/jf.0/JOB.
     """
-    import tempfile
-
     if found := _SEGMENT.fullmatch(name):
-        family = os.path.join(tempfile.gettempdir(), f"ompi.{found[1]}", "jf.0")
+        family = os.path.join(_temporary(), f"ompi.{found[1]}", "jf.0")
         for empty in (os.path.join(family, str(int(found[2], 16))), family, os.path.dirname(family)):
             os.rmdir(empty)
+
+
+def _temporary() -> str:
+    """Name the directory of temporary files; `tempfile` tries it, and leaves a file if it is killed then."""
+    return os.environ.get("TMPDIR") or "/tmp"
 
 
 def remove_session(mpiexec: int) -> None:
@@ -107,10 +110,9 @@ def remove_session(mpiexec: int) -> None:
         The launcher's process number, by which they are named: ompi.HOST.UID/pid.PID, ompi.PID of Open MPI 5.
     """
     import shutil  # Most runs leave nothing.
-    import tempfile
     from pathlib import Path
 
-    user, top = os.getuid(), Path(tempfile.gettempdir())
+    user, top = os.getuid(), Path(_temporary())
     for folder in (*top.glob(f"ompi.*.{user}/pid.{mpiexec}"), *top.glob(f"ompi.{mpiexec}")):
         if not folder.is_symlink() and folder.stat().st_uid == user:
             shutil.rmtree(folder, ignore_errors=True)
