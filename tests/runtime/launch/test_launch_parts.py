@@ -208,7 +208,7 @@ def test_sweeping_spares_what_is_old_foreign_or_in_use(tmp_path, monkeypatch, na
 
 
 def test_directories_of_a_killed_launcher_of_open_mpi_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     user = os.getuid()
     for name in (
         f"ompi.n1.{user}/pid.41/0",
