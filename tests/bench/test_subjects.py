@@ -181,7 +181,7 @@ SMALL = {
 # Seconds each, of programs that other tests run: the longest ones every night.
 LONGEST = (
     *("synthetic", "fft3", "oversubscribe", "recording", "planted", "advise", "programs"),
-    *("coopwait", "tracing", "bcs", "applications", "ace", "analyze", "predictions", "watching"),
+    *("coopwait", "tracing", "bcs", "applications"),
 )
 TESTS = str(Path(__file__).parents[1])
 KEYS = {

@@ -1,73 +1,23 @@
 """The manual's examples, run: what a reader types gives what the page shows."""
 
-import contextlib
-import re
-import shlex
-from collections.abc import Iterator
-
-import click
 import numpy as np
 import pytest
 
 import pse.trace
-from pse.cli import main
 
 from . import manual_pages
 from .manual_pages import ROOT, Block, blocks, commands, follow, followed, matches, runnable
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LONG = ("ace", "ace_statistics", "bcs", "bcs_proxies", "flow", "galaxies", "mpitools", "molecules", "scenes")
-"""Pages that compute for most of a minute each, with programs and tools that have tests of their own.
-
-They are followed every night, and each time it is seen that their commands have the options that they name.
-"""
 
 
 @pytest.mark.mpi
 @pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=page.stem, marks=[pytest.mark.nightly] * (page.stem in LONG))
-        for page in PAGES
-        if runnable(page.read_text())
-    ],
+    "page", [page for page in PAGES if runnable(page.read_text())], ids=lambda page: page.stem
 )
 def test_examples_do_what_the_page_says(page):
     wrong, _ = followed(page)
     assert not wrong, "\n\n".join(wrong)
-
-
-def wrong_options(page: str) -> Iterator[str]:
-    """Give what the commands of a page name that `pse` doesn't know; what they find is not looked at."""
-    for block in runnable(page):
-        for command in commands(block) if "file" not in block.options else ():
-            for words in re.findall(r"(?<![\w.-])pse ([^|;&<>]+)", command.text):
-                with contextlib.suppress(click.UsageError, click.exceptions.Exit, ValueError):
-                    yield from _unknown(shlex.split(words))
-
-
-def _unknown(words: list[str]) -> Iterator[str]:
-    command, context = main, click.Context(main, info_name="pse")
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        name, *words = words
-        command = command.get_command(context, name)
-        if command is None:
-            yield name
-            return
-    try:
-        command.make_context(context.info_name, words, parent=context).close()
-    except click.NoSuchOption as error:
-        yield error.option_name
-
-
-@pytest.mark.parametrize("name", LONG)
-def test_commands_of_pages_that_are_followed_every_night_have_the_options_that_they_name(name):
-    assert not list(wrong_options((ROOT / "docs" / f"{name}.md").read_text()))
-
-
-def test_an_option_or_a_command_that_is_not_there_is_found():
-    lines = "$ pse run a.coven --nope 3 | tail -1", "$ pse jump a; pse trace jump a", "$ pse trace summary a"
-    assert list(wrong_options("\n".join(("```console", *lines, "```\n")))) == ["--nope", "jump", "jump"]
 
 
 @pytest.mark.mpi
