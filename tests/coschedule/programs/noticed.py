@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from leaving import leave_after
 from mpi4py import MPI
 
 from pse import bcs
@@ -39,5 +40,4 @@ except bcs.RankDiedError as error:
     if comm.rank == 0:
         slices = comm.totals()["slices"] - int(killed.read_text())
         replace_file(said, f"{slices} slices: {error}".encode())
-        os._exit(0)  # MPI_Finalize would wait for the killed rank.
-    signal.pause()  # Whoever leaves first ends the others.
+    leave_after(said)

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from leaving import leave_after
 from mpi4py import MPI
 
 from pse import _proc, bcs
@@ -66,5 +67,4 @@ except bcs.RankDiedError as error:
     if comm.rank == (victim == 0):
         os.kill(processes[victim], signal.SIGKILL)
         replace_file(file, str(error).encode())
-        os._exit(0)  # MPI_Finalize would wait for the killed rank.
-    signal.pause()  # Whoever leaves first ends the others.
+    leave_after(file)

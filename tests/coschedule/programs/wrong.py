@@ -6,8 +6,10 @@
 import os
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
+from leaving import leave_after
 from mpi4py import MPI
 
 from pse import bcs
@@ -159,7 +161,5 @@ except PseError as error:
         said = f"{type(error).__name__}: {error}\nhelp: {error.help}"
         # The process manager may lose what ranks print when one of them is killed.
         replace_file(sys.argv[3], said.encode()) if sys.argv[3:] else print(said)
-        if case == "killed":
-            os._exit(0)  # MPI_Finalize would wait for the killed rank.
-    elif case == "killed":
-        signal.pause()  # Whoever leaves first ends the others.
+    if case == "killed":
+        leave_after(Path(sys.argv[3]))
