@@ -118,6 +118,18 @@ def test_check_takes_values_of_parameters(folder, values, code, said):
     assert output.startswith(f"error[{code}]" if code else "levels.coven: no errors")
 
 
+def test_of_several_programs_those_that_have_a_parameter_take_its_value(folder):
+    (folder / "one.coven").write_text("coven 1\nparam i64 N = 4 where N < 9\nprogram p { print(N) }\n")
+    (folder / "two.coven").write_text("coven 1\nprogram p { print(2) }\n")
+    assert pse("check", "one.coven", "two.coven", "-D", "N=5") == (0, "one.coven, two.coven: no errors\n")
+    assert (
+        "N = 9\n help: choose values for which `N < 9` holds (-D sets them)"
+        in pse("check", "one.coven", "two.coven", "-D", "N=9")[1]
+    )
+    ended, output = pse("check", "one.coven", "two.coven", "-D", "M=5")
+    assert (ended, output.count("the program has no parameter `M`")) == (1, 2)
+
+
 def test_check_refuses_a_value_without_a_name(folder):
     assert pse("check", "good.coven", "-D", "4") == (
         2,

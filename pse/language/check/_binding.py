@@ -319,7 +319,8 @@ def unsatisfied(name: str, where: Expression, span: Span, values: Mapping[str, V
     """Report a parameter at `span` whose value its condition excludes."""
     used = ", ".join(f"{name} = {_show(values[name])}" for name in sorted(names_in(where) & values.keys()))
     message = f"the value of parameter `{name}` does not satisfy its `where` clause"
-    help = f"choose values for which `{render_expression(where)}` holds (-D and -p set them)"
+    options = "-D and -p set them" if PROCS in names_in(where) else "-D sets them"
+    help = f"choose values for which `{render_expression(where)}` holds ({options})"
     return error_at("E0601", message, where.span or span, help=help, label=used)
 
 

@@ -167,11 +167,11 @@ def find_unbuildable(modules: Iterable[ModuleReference]) -> list[Diagnostic]:
             build_modules([module])
         except BuildError as failure:
             message, *words = failure.message.splitlines()
-            first = first_mistake(words, module.path)
+            first = first_mistake([message, *words], module.path)
             line, column, text = first or (module.line, 1, "")
             place = Span(module.path, line, column, line, column + 1)
             notes = [(place, word.rstrip()) for word in words]
-            message = f"{message}: {text}" if text else message
+            message = message if message.endswith(text) else f"{message}: {text}"
             found.append(error_at("E0526", message, place, notes=notes, help=failure.help))
     return found
 

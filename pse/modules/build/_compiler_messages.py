@@ -27,7 +27,7 @@ _HEAD = re.compile(
 _CONTEXT = re.compile(r"^[^\s:][^:\n]*: (?:In|At) ")
 _CYTHON_HEAD = re.compile(r"^(?P<path>[^\s:]+\.pyx):(?P<line>\d+):\d+: (?P<text>.*)$", re.MULTILINE)
 _MISTAKE = re.compile(
-    r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): "
+    r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):)? "
     r"(?:(?:fatal )?error: |(?!note|warning))(?P<text>.*)$"
 )
 _CYTHON_FRAME = re.compile(r"^(?:-{20,}|\.\.\.|Error compiling Cython file:)$")
@@ -112,11 +112,11 @@ def _cimport(name: str) -> str | None:
 
 
 def first_mistake(words: Iterable[str], shown: str) -> tuple[int, int, str] | None:
-    """Find the first error that a compiler places in the user's file: line, column, and what it says."""
+    """Find the first error with a place in the user's file: line, column (1 if none is said), and what it is."""
     for word in words:
         found = _MISTAKE.match(word.strip())
         if found is not None and found["path"] == shown:
-            return int(found["line"]), int(found["column"]), found["text"]
+            return int(found["line"]), int(found["column"] or 1), found["text"]
     return None
 
 
