@@ -192,7 +192,7 @@ def _by_neighbours(
     """Recognise what only the tokens around tell, and write what was meant with them."""
     first, before = behind[0] if len(behind) > 1 else None, behind[-1] if behind else None
     following = [str(one) for one in ahead if one.line == token.line]
-    if token.type == "REDUCE" and before is not None:
+    if token.type == "REDUCE" and before is not None and following and following[0].isidentifier():
         own = f"{first} " if before.type == "COMMA" and first is not None else "own "
         return (
             f"name what each partition gives, then what they give together:  -> {own}{_reduction(following)}"
@@ -229,10 +229,9 @@ def _by_number(token: Token, before: Token | None, accepted: set[str], ahead: Se
 
 
 def _reduction(following: Sequence[str]) -> str:
-    """Write a reduction with the name and the operation that follow `reduce`, as far as they do."""
-    name = following[0] if following and following[0].isidentifier() else "total"
+    """Write a reduction with the name that follows `reduce`, and the operation if that follows too."""
     operation = following[2] if following[1:2] == ["("] and len(following) > 2 else "sum"
-    return f"reduce {name}({operation})"
+    return f"reduce {following[0]}({operation})"
 
 
 def _lone_max(behind: Sequence[Token], accepted: Collection[str]) -> str | None:
