@@ -17,6 +17,7 @@ _TITLES = {
     "toolstack": "compiled MPI tools",
     "grammar": "tables of the language's grammar",
     "trees": "syntax trees of programs and directives",
+    "layouts": "where boxes lie in the graphs that pse desk draws",
     "pages": "pages of traces that pse view --serve has made",
     "fftw": "how FFTW computes fastest here",
     "fftw.wisdom": "how FFTW computes the rows of programs/fft2d.coven fastest here",

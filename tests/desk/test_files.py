@@ -10,6 +10,8 @@ import pytest
 from pse.desk.server._errors import Refusal
 from pse.desk.server._files import Directory
 
+from .conftest import started
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -139,6 +141,23 @@ def test_what_cannot_be_saved_is_refused_and_says_why(folder, name, text, status
     assert refused.value.status == status
     assert "permissions" not in refused.value.help
     assert [file.name for file in folder.path.iterdir()] == ["folder"]
+
+
+def test_where_boxes_lie_is_kept_for_desks_to_come(tmp_path):
+    (tmp_path / "p.coven").write_text("coven 1\n")
+    cache = tmp_path / "cache"
+    layout = {"asked": "{}", "places": [["0", {"x": 1}]], "routes": []}
+    with started(tmp_path, PSE_CACHE=str(cache)) as desk:
+        assert desk.api("/layout?path=p.coven") == {"layout": None}
+        desk.api("/layout", "PUT", {"path": "p.coven", "layout": layout}, status=204)
+        desk.api("/layout", "PUT", {"path": "p.coven", "layout": "x" * (1 << 20)}, status=413)
+        desk.api("/layout", "PUT", {"path": "../p.coven", "layout": layout}, status=403)
+    with started(tmp_path, PSE_CACHE=str(cache)) as desk:
+        assert desk.api("/layout?path=p.coven") == {"layout": layout}
+        assert desk.api("/layout?path=q.coven") == {"layout": None}
+        [kept] = (cache / "layouts").iterdir()
+        kept.write_text("[")
+        assert desk.api("/layout?path=p.coven") == {"layout": None}
 
 
 def test_a_request_of_any_size_is_refused_without_being_kept(desk):

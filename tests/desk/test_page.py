@@ -108,6 +108,34 @@ def test_without_a_program_there_is_nothing_to_save_undo_or_run(browser, all_pro
     assert complaints(page) == []
 
 
+def is_loaded(page: Page, name: str) -> bool:
+    """Whether the page has loaded something whose address ends so."""
+    return any(one.endswith(name) for one in page.script(LOADED))
+
+
+LOADED = "return performance.getEntriesByType('resource').map(({ name }) => name)"
+LAYOUT = "elk-worker.min.js"
+
+
+def test_a_program_that_is_opened_as_it_was_is_laid_out_without_the_layout_s_code(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    page.settle()
+    places = page.places()
+    assert is_loaded(page, LAYOUT)
+    page.wait(lambda: is_loaded(page, "api/layout"))
+    page.browser.refresh()
+    page.wait(lambda: page.calls())
+    page.settle()
+    assert not is_loaded(page, LAYOUT)
+    assert page.places() == places
+    page.command("Lay the graph out anew")
+    page.settle()
+    assert not is_loaded(page, LAYOUT)
+    page.add("print")
+    assert is_loaded(page, LAYOUT)
+
+
 def many_calls(pairs: int) -> str:
     calls = "".join(f"  copy(a) -> b{k}\n  thread_B sum(b{k}) -> s{k}\n" for k in range(pairs))
     return f"coven 1\nparam i64 n = 8\nprogram large {{\n  var f64[n] a\n  zero() -> a\n{calls}}}\n"

@@ -1,7 +1,8 @@
 """``pse bench desk``: how soon the desk shows a program and draws an edit, and what it takes idle.
 
 `pse desk` is a process of its own; Chromium, without a screen, opens its page.  A program is shown when its
-calls are drawn, in their places.  An edit is a character that is sent as the page's editor sends it, until
+calls are drawn, in their places; each desk keeps the layout of the first repetition, as it would from one day
+to the next.  An edit is a character that is sent as the page's editor sends it, until
 the graph of the new text is there, without the drawing.  What the language server takes is measured in the
 same way: a call is changed, a completion is asked for at once and a hover after it, and what is wrong with
 the text is awaited.

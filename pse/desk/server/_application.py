@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket
 
 from pse import __version__
 from pse.cluster import existing_clusters
-from pse.desk.server import _modules as modules, _results as results
+from pse.desk.server import _layouts as layouts, _modules as modules, _results as results
 from pse.desk.server._errors import Refusal, answer_error
 from pse.desk.server._events import Events
 from pse.desk.server._files import LARGEST, Directory
@@ -177,6 +177,14 @@ _API = [
         "/file",
         "PUT",
         lambda desk, _, body: desk.directory.save(body.get("path"), body.get("text"), body.get("revision")),
+    ),
+    _route(
+        "/layout", "GET", lambda desk, r, _: layouts.recall(desk.directory.find(r.query_params.get("path")))
+    ),
+    _route(
+        "/layout",
+        "PUT",
+        lambda desk, _, body: layouts.keep(desk.directory.find(body.get("path")), body.get("layout")),
     ),
     _route("/modules", "POST", lambda desk, _, body: modules.create_module(desk.directory, body), 201),
     _route("/builds", "POST", lambda desk, _, body: modules.build(desk.directory, body)),

@@ -5,7 +5,7 @@ import { formatDocument } from "@codemirror/lsp-client";
 import type { Text } from "@codemirror/state";
 import { OpenText } from "./documents";
 import type { Place, Point } from "./graph/boxes";
-import { layOut } from "./graph/layout";
+import { layOut, recallLayout } from "./graph/layout";
 import { forgetPlaces, placesFor, rememberPlaces } from "./graph/memory";
 import { type Scene, drawnScene } from "./graph/scene";
 import { query, request } from "./http";
@@ -38,6 +38,7 @@ export async function listFiles() {
 }
 
 export async function openProgram(path: string) {
+  recallLayout(path);
   const file = await request<ProgramFile>("GET", `file?${query({ path })}`);
   showFile(file);
 }
@@ -148,7 +149,7 @@ export async function arrange(known: Map<string, Place>) {
 }
 
 async function place(graph: ProgramGraph, scene: Scene, known: Map<string, Place>) {
-  const layout = await busy(() => layOut(scene.boxes, scene.lines, known));
+  const layout = await busy(() => layOut(desk().file!.path, scene.boxes, scene.lines, known));
   if (desk().graph !== graph) return;
   const places = new Map([...known, ...layout.places]);
   update({ scene, layout: { ...layout, places } });

@@ -1,8 +1,12 @@
 // Where the boxes of a graph lie: ELK lays out what is not too large, what had a place keeps it.
+//
+// ELK's first answer takes most of a second, for its code has to be loaded and made quick.  So the server keeps its
+// answers: a program that is opened as it was is laid out without ELK.
 
-import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk-api";
+import ELK, { type ELK as Elk, type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
 import { type Box, HEAD, type Layout, type Line, MANY, PADDING, type Place, type Point, type Port, SMALLEST_FRAME_HEIGHT, sizeOf } from "./boxes";
+import { query, request } from "../http";
 import { inRows } from "./rows";
 
 const GAP = 18;
@@ -36,22 +40,71 @@ const frameOptions = (box: Box) => ({
   "elk.nodeSize.minimum": `(${SMALLEST_FRAME_HEIGHT},${box.width})`,
 });
 
-const elk = new ELK({ workerUrl });
+let elk: Elk | null = null;
+const startElk = () => (elk ??= new ELK({ workerUrl }));
 
-/** Lay a graph out; boxes that have a place keep it unless `known` is empty. */
-export async function layOut(boxes: Box[], lines: Line[], known: Map<string, Place>): Promise<Layout> {
-  const fresh = boxes.length > MANY ? inRows(boxes, lines) : await byElk(elkGraph(boxes, lines));
+/** A question to ELK and its answer, in which boxes and lines have their numbers for names. */
+interface Answer {
+  asked: string;
+  layout: Promise<Layout>;
+}
+
+interface Kept {
+  asked: string;
+  places: [string, Place][];
+  routes: [string, Point[]][];
+}
+
+let last: Answer | null = null;
+let recalled: Promise<void> | null = null;
+
+/** Ask how a program was laid out when it was last open. */
+export function recallLayout(path: string) {
+  recalled = request<{ layout: Kept | null }>("GET", `layout?${query({ path })}`)
+    .then(({ layout }) => {
+      if (layout) last = { asked: layout.asked, layout: Promise.resolve({ places: new Map(layout.places), routes: new Map(layout.routes) }) };
+      else startElk();
+    })
+    .catch(() => void startElk());
+}
+
+/** Keep a layout for the next time; without it, that takes longer and is the same. */
+async function keepLayout(path: string, { asked, layout }: Answer) {
+  const { places, routes } = await layout;
+  await request("PUT", "layout", { path, layout: { asked, places: [...places], routes: [...routes] } satisfies Kept });
+}
+
+/** Lay the graph of a program out; boxes that have a place keep it unless `known` is empty. */
+export async function layOut(path: string, boxes: Box[], lines: Line[], known: Map<string, Place>): Promise<Layout> {
+  const fresh = boxes.length > MANY ? inRows(boxes, lines) : await byElk(path, boxes, lines);
   if (!boxes.some((box) => known.has(box.id))) return fresh;
   return { places: keepPlaces(boxes, known, fresh.places), routes: fresh.routes };
 }
 
-let last: { asked: string; layout: Promise<Layout> } | null = null;
-
 /** Most edits of the text change nothing that ELK would look at: its last answer is kept. */
-function byElk(graph: ElkNode): Promise<Layout> {
+async function byElk(path: string, boxes: Box[], lines: Line[]): Promise<Layout> {
+  await recalled;
+  const graph = elkGraph(...numbered(boxes, lines));
   const asked = JSON.stringify(graph);
-  if (last?.asked !== asked) last = { asked, layout: elk.layout(graph).then(collect) };
-  return last.layout;
+  if (last?.asked !== asked) {
+    last = { asked, layout: startElk().layout(graph).then(collect) };
+    keepLayout(path, last).catch(() => {});
+  }
+  const { places, routes } = await last.layout;
+  return {
+    places: new Map(boxes.map(({ id }, number) => [id, places.get(`${number}`)!])),
+    routes: new Map(lines.map(({ id }, number) => [id, routes.get(`${number}`)!])),
+  };
+}
+
+/** A graph in which boxes and lines have their numbers for names: these are the same whenever a program is opened. */
+function numbered(boxes: Box[], lines: Line[]): [Box[], Line[]] {
+  const numbers = new Map(boxes.map(({ id }, number) => [id, `${number}`]));
+  const name = (id: string) => numbers.get(id)!;
+  return [
+    boxes.map((box) => ({ ...box, id: name(box.id), parent: box.parent && name(box.parent) })),
+    lines.map((line, number) => ({ ...line, id: `${number}`, from: name(line.from), to: name(line.to) })),
+  ];
 }
 
 function elkGraph(boxes: Box[], lines: Line[]): ElkNode {
