@@ -56,6 +56,10 @@ class ProgramProtocol(LanguageServerProtocol):
         elif isinstance(message, _Wrong):
             _logger.error(message.said)
 
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification that is JSON already: to make that of hundreds of objects takes its time."""
+        self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
+
     def _refusal(self, message: Any) -> JsonRpcException | None:
         """Say why a message is not carried out."""
         if isinstance(message, _Wrong):

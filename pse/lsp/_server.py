@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -31,6 +32,8 @@ from pse.lsp._analysis import (
 )
 from pse.lsp._navigation import uri_of
 from pse.lsp._protocol import ProgramProtocol
+
+Json = dict[str, Any]
 
 PAUSE = 0.05
 """Seconds without a change after which diagnostics are made anew."""
@@ -61,6 +64,8 @@ class ProgramServer(LanguageServer):
     --------
     make_server
     """
+
+    protocol: ProgramProtocol
 
     def __init__(self, readings: Readings | None = None) -> None:
         super().__init__("pse", __version__, protocol_cls=ProgramProtocol)
@@ -159,9 +164,10 @@ class ProgramServer(LanguageServer):
         if self._readings.are_over_since(REST):
             collect_now()
 
-    def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
+    def _publish(self, uri: str, found: list[Json]) -> None:
         version = self.workspace.get_text_document(uri).version
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+        params = {"uri": uri, "diagnostics": found, "version": version}
+        self.protocol.tell(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
     def closed(self, uri: str) -> None:
         """Forget a file."""
@@ -191,8 +197,8 @@ def path_of(uri: str) -> str:
     return to_fs_path(uri) or uri
 
 
-def _shown(lines: Lines, path: str, diagnostic: Diagnostic) -> types.Diagnostic:
-    """Turn a diagnostic into an editor's; one of an imported file is shown at its import."""
+def _shown(lines: Lines, path: str, diagnostic: Diagnostic) -> Json:
+    """Turn a diagnostic into an editor's, as JSON has it; one of an imported file is shown at its import."""
     span, message = diagnostic.span, diagnostic.message
     related = [_related(lines, path, place, text) for place, text in diagnostic.notes]
     if span.path != path:
@@ -201,26 +207,36 @@ def _shown(lines: Lines, path: str, diagnostic: Diagnostic) -> types.Diagnostic:
         place = _import_of(lines, path, span.path)
     else:
         place = lines.range(span)
-    help = f"\nhelp: {diagnostic.help}" if diagnostic.help else ""
     wrong = diagnostic.severity is Severity.ERROR
-    return types.Diagnostic(
-        place,
-        message + help,
-        types.DiagnosticSeverity.Error if wrong else types.DiagnosticSeverity.Warning,
-        code=diagnostic.code,
-        source="pse",
-        tags=[types.DiagnosticTag.Unnecessary] if diagnostic.code in UNUSED else None,
-        related_information=related or None,
-    )
+    severity = types.DiagnosticSeverity.Error if wrong else types.DiagnosticSeverity.Warning
+    return {
+        "range": _plain(place),
+        "message": f"{message}\nhelp: {diagnostic.help}" if diagnostic.help else message,
+        "severity": severity.value,
+        "code": diagnostic.code,
+        "source": "pse",
+        **({"tags": [types.DiagnosticTag.Unnecessary.value]} if diagnostic.code in UNUSED else {}),
+        **({"relatedInformation": related} if related else {}),
+    }
 
 
-def _related(lines: Lines, path: str, span: Span, text: str) -> types.DiagnosticRelatedInformation:
+def _plain(place: types.Range) -> Json:
+    start, end = place.start, place.end
+    return {
+        "start": {"line": start.line, "character": start.character},
+        "end": {"line": end.line, "character": end.character},
+    }
+
+
+def _related(lines: Lines, path: str, span: Span, text: str) -> Json:
     if span.path == path:
-        return types.DiagnosticRelatedInformation(types.Location(uri_of(path), lines.range(span)), text)
-    start = types.Position(max(span.line - 1, 0), max(span.column - 1, 0))
-    end = types.Position(max(span.end_line - 1, 0), max(span.end_column - 1, 0))
-    uri = uri_of(span.path) if Path(span.path).is_file() else uri_of(path)
-    return types.DiagnosticRelatedInformation(types.Location(uri, types.Range(start, end)), text)
+        uri, place = uri_of(path), lines.range(span)
+    else:
+        uri = uri_of(span.path) if Path(span.path).is_file() else uri_of(path)
+        start = types.Position(max(span.line - 1, 0), max(span.column - 1, 0))
+        end = types.Position(max(span.end_line - 1, 0), max(span.end_column - 1, 0))
+        place = types.Range(start, end)
+    return {"location": {"uri": uri, "range": _plain(place)}, "message": text}
 
 
 def _import_of(lines: Lines, path: str, source: str) -> types.Range:
