@@ -529,13 +529,14 @@ class Recovery:
         return index
 
     def _is_name(self, index: int) -> bool:
-        """Whether a word of the language is meant as a name: it is assigned to, or an item's."""
+        """Whether a word of the language is meant as a name: it is assigned to, or called, or an item's."""
         token, after = self.tokens[index], self.tokens[min(index + 1, len(self.tokens) - 1)]
         if token not in PROGRAM_KEYWORDS or "NAME" not in (fitting := self._accepted()):
             return False
         same_line = self.tokens[index - 1].line == token.line
         item = token.type in syntax_errors.ITEM_STARTS and same_line and "LET" not in fitting
-        return after.type == "EQUAL" or item
+        call = after.type == "LPAR" and not same_line and token != "max"  # That has a hint of its own.
+        return after.type == "EQUAL" or item or call
 
     def _margin(self, opened: Token) -> int:
         """Give the column of the first token on the line where a block was opened."""

@@ -157,7 +157,7 @@ def _hint(
         str(token) in PROGRAM_KEYWORDS
         and "NAME" in accepted
         and same_line
-        and (token.type != "OVER" or before in (".", "{", ","))
+        and (token.type != "OVER" or before in (".", "{", ",", "as", "program"))
     ):
         return f"`{token}` is a word of the language; it cannot be a name"
     return _missing(token, before, set(accepted) - {"SEMICOLON"})
