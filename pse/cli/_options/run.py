@@ -91,7 +91,8 @@ _RUN = (
         "--sanitize",
         metavar="address,undefined",
         shell_complete=words("address", "undefined", "address,undefined"),
-        help="Build modules with sanitizers: the first error that they find ends the run.",
+        help="Build modules with sanitizers, which watch what modules allocate (--debug watches the arrays"
+        " of the program): the first error that they find ends the run.",
     ),
     click.option(
         "--gdb",
