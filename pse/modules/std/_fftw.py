@@ -38,8 +38,10 @@ _NEAR = 1 << 13
 _ALIGNMENT = 32
 """Bytes at whose multiples the fastest plans want arrays to begin."""
 _PAGE = 1 << 12
-_LINES = 1 << 23
-"""Bytes of lines that columns are copied to: so many that they are written back past the caches."""
+_CACHE_LINE = 1 << 6
+_LINES = 1 << 25
+"""Bytes of lines that columns are copied to: so many that whole pages are read, and that they are written
+back past the caches."""
 _PLANNER = threading.Lock()
 
 
@@ -78,7 +80,8 @@ def _transform_lines(source: Array, target: Array, direction: str) -> None:
     """Transform columns as lines of another array: FFTW would go through all pages again and again."""
     n, behind = source.shape[1:]
     many = min(behind, max(_LINES // (n * source.itemsize), 1))
-    lines = pyfftw.empty_aligned((many, n), source.dtype, n=2 * _ALIGNMENT)
+    apart = n + _CACHE_LINE // source.itemsize  # Else numbers of a column want the same places of a cache.
+    lines = pyfftw.empty_aligned((many, apart), source.dtype, n=_CACHE_LINE)[:, :n]
     for one, other in zip(source, target, strict=True):
         for first in range(0, behind, many):
             columns, some = slice(first, first + many), lines[: behind - first]
@@ -91,7 +94,7 @@ def _transform_near(source: Array, target: Array, direction: str) -> None:
     """Transform columns where they lie close together: far apart, all may want the same places of a cache."""
     n, behind = source.shape[1:]
     many = _columns(n, behind, _NEAR)
-    memory = pyfftw.empty_aligned(n * many, source.dtype, n=2 * _ALIGNMENT)
+    memory = pyfftw.empty_aligned(n * many, source.dtype, n=_CACHE_LINE)
     for width in {many, behind % many or many}:
         block = memory[: n * width].reshape(1, n, width)
         near, plan = block[0], _plan(block, block, direction)
@@ -159,7 +162,7 @@ def _like(array: Array) -> Array:
         (extent - 1) * stride // size for extent, stride in zip(array.shape, array.strides, strict=True)
     )
     first = _aligned(array) % _ALIGNMENT // size
-    memory = pyfftw.empty_aligned(first + span, array.dtype, n=2 * _ALIGNMENT)[first:]
+    memory = pyfftw.empty_aligned(first + span, array.dtype, n=_CACHE_LINE)[first:]
     return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
 
 
