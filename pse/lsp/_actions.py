@@ -121,7 +121,8 @@ def _candidates(analysis: Analysis, diagnostic: Diagnostic) -> Iterator[Edits]:
             )
     if (called := re.search(r"call it (_\w+)", help)) is not None:
         found = analysis.symbols.at(span.line, span.column)
-        yield tuple(Edit(place, called[1]) for place in {p for p, _ in found[1].places}) if found else ()
+        places = {place for place, _ in analysis.symbols.places(found[1])} if found else ()
+        yield tuple(Edit(place, called[1]) for place in places)
     if help.startswith("remove"):
         yield from _removed(analysis, help, span, statement)
     if help.startswith(("close it with", "add the missing")):

@@ -167,7 +167,8 @@ class Analysis(Lines):
         self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
         own = [tag for tag in self.inspection.tags if tag.span.path == path]
         self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(own)}
-        self.symbols = Symbols(self.inspection.tree, self.inspection.records)
+        symbols = before.symbols if before is not None else None
+        self.symbols = Symbols(self.inspection.tree, self.inspection.records, symbols)
         self._types: dict[int, Type | None] = {}
 
     def remade(self, text: str) -> Analysis:
@@ -189,6 +190,17 @@ class Analysis(Lines):
             tag = self.tag(symbol)
             self._types[id(symbol)] = tag.type if tag is not None else None
         return self._types[id(symbol)]
+
+    def retyped(self, before: Analysis) -> set[Symbol]:
+        """Give the symbols that an earlier text has, too, and whose types differ there."""
+        old, new = before._tags, self._tags
+        places = old.keys() ^ new.keys()
+        for place, tag in new.items():
+            known = old.get(place, tag)
+            if known is not tag and known.type != tag.type:
+                places.add(place)
+        named = (symbol for symbol in self.symbols.all if places and symbol.span is not None)
+        return {symbol for symbol in named if (symbol.span.line, symbol.span.column) in places}
 
     def module(self, called: str) -> ModuleReference | None:
         """Give the module that a call names."""

@@ -98,8 +98,8 @@ def _array(analysis: Analysis, symbol: Symbol) -> str:
 
 def _life(analysis: Analysis, tag: Tag, symbol: Symbol) -> str:
     """Say which threads write and read a tag, and on which lines it is needed."""
-    written = [span.line for span, writes in symbol.places if writes]
-    read = [span.line for span, writes in symbol.places if not writes]
+    written = [span.line for span, writes in analysis.symbols.places(symbol) if writes]
+    read = [span.line for span, writes in analysis.symbols.places(symbol) if not writes]
     parts = [f"written on line {_lines(written)}"]
     parts.append(f"read on line {_lines(read)}, the last time on {max(read)}" if read else "never read")
     homes = _threads_that_make(analysis, tag)

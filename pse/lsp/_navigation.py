@@ -93,7 +93,7 @@ def references(analysis: Analysis, position: types.Position, *, declaration: boo
     found = analysis.symbol_at(position)
     if found is None:
         return []
-    spans = [span for span, _ in found[1].places if declaration or span != found[1].span]
+    spans = [span for span, _ in analysis.symbols.places(found[1]) if declaration or span != found[1].span]
     return [types.Location(uri_of(analysis.path), analysis.range(span)) for span in _in_order(spans)]
 
 
@@ -103,7 +103,7 @@ def highlights(analysis: Analysis, position: types.Position) -> list[types.Docum
     kinds = types.DocumentHighlightKind
     return [
         types.DocumentHighlight(analysis.range(span), kinds.Write if written else kinds.Read)
-        for span, written in (found[1].places if found else ())
+        for span, written in (analysis.symbols.places(found[1]) if found else ())
     ]
 
 
@@ -152,7 +152,7 @@ def rename(analysis: Analysis, position: types.Position, name: str) -> list[type
     symbol = found[1]
     require_name(name, symbol.kind)
     _require_free(analysis, symbol, name)
-    edits = list(_edits(symbol, name))
+    edits = list(_edits(analysis, symbol, name))
     _require_right(analysis, edits, name)
     return [types.TextEdit(analysis.range(span), text) for span, text in edits]
 
@@ -191,10 +191,10 @@ def _require_right(analysis: Analysis, edits: list[tuple[Span, str]], name: str)
         raise UsageError(message, help="choose another name")
 
 
-def _edits(symbol: Symbol, name: str) -> Iterator[tuple[Span, str]]:
+def _edits(analysis: Analysis, symbol: Symbol, name: str) -> Iterator[tuple[Span, str]]:
     """Replace a name at all its places; an imported one keeps its file's name behind `as`."""
     imported = symbol.node[1] if isinstance(symbol.node, tuple) else None
-    for span in _in_order({(s.line, s.column): s for s, _ in symbol.places}.values()):
+    for span in _in_order({(s.line, s.column): s for s, _ in analysis.symbols.places(symbol)}.values()):
         renamed = isinstance(imported, sx.ImportName) and imported.alias is None and span == symbol.span
         yield span, f"{symbol.name} as {name}" if renamed else name
 

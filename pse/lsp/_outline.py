@@ -180,7 +180,7 @@ def _columns(analysis: Analysis, span: Span) -> tuple[int, int, int]:
 
 def _names(analysis: Analysis) -> Iterator[tuple[Span, str, int]]:
     for symbol in analysis.symbols.all:
-        for span, written in symbol.places:
+        for span, written in analysis.symbols.places(symbol):
             library = symbol.span is None and symbol.kind == "module" and "." not in symbol.name
             yield span, _COLOURS[symbol.kind], (span == symbol.span) | written << 1 | library << 2
 

@@ -138,8 +138,8 @@ def _crossing(analysis: Analysis, whole: Span) -> tuple[Typed | None, Typed | No
     inputs: Typed | None = []
     outputs: Typed | None = []
     for symbol in analysis.symbols.of_kind("tag", "counter"):
-        inside = [(s, w) for s, w in symbol.places if contains(whole, s)]
-        after = [s for s, w in symbol.places if _ends(whole) <= (s.line, s.column)]
+        inside = [(s, w) for s, w in analysis.symbols.places(symbol) if contains(whole, s)]
+        after = [s for s, w in analysis.symbols.places(symbol) if _ends(whole) <= (s.line, s.column)]
         before = symbol.span is not None and not contains(whole, symbol.span)
         written = any(w for _, w in inside)
         if not inside or (not before and not after):

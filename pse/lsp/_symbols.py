@@ -3,12 +3,17 @@
 Works on the syntax tree alone, so it knows programs with mistakes, too.  Visibility is the checker's
 (`pse.language.check._scope`): `let`, `var` and counters live in their block, what a call makes in the
 program or segment around it.
+
+Statements behind each other in a block are a part (`_Part`).  Where they are the same in a later text, and
+their names mean the same before them, all of that is taken over.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterator
+from functools import cached_property
+from operator import is_
 
 from pse.language import Span
 from pse.language.check import PROCS
@@ -20,7 +25,17 @@ _APART = ("thread", "program", "field")
 """Kinds of symbols that no expression can mean."""
 
 
-@dataclasses.dataclass
+_COMPOUND = (sx.For, sx.While, sx.If, sx.Parallel)
+"""Statements that hold others."""
+
+_LONGEST = 32
+"""Statements in a part: so many are looked at again where one of them is edited."""
+
+Place = tuple["Symbol", Span, bool]
+"""A name that is written somewhere, and whether it gets a value there."""
+
+
+@dataclasses.dataclass(eq=False)
 class Symbol:
     """A name's meaning.
 
@@ -37,8 +52,6 @@ class Symbol:
         Where it is visible; None: in the whole file.
     node : object
         The node that declares it.
-    places : list of (Span, bool)
-        Everywhere it is written, the declaration included, and whether it gets a value there.
 
     See Also
     --------
@@ -50,7 +63,30 @@ class Symbol:
     span: Span | None
     scope: Span | None = None
     node: object = None
-    places: list[tuple[Span, bool]] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(eq=False)
+class _Part:
+    """What statements behind each other say of names; of all else it has no statements.
+
+    `found` has what names meant before them, by the space of names in which they were looked up, and `made`
+    what they made of names; `scopes` are the places of the blocks into which they put them.
+    """
+
+    scopes: list[Span]
+    nodes: list[sx.Statement] = dataclasses.field(default_factory=list)
+    found: dict[tuple[str, str], Symbol | None] = dataclasses.field(default_factory=dict)
+    made: dict[tuple[str, str], Symbol] = dataclasses.field(default_factory=dict)
+    symbols: dict[Symbol, None] = dataclasses.field(default_factory=dict)
+    calls: list[sx.Call | sx.CallExpression] = dataclasses.field(default_factory=list)
+    places: list[Place] = dataclasses.field(default_factory=list)
+    meant: dict[int, Symbol] = dataclasses.field(default_factory=dict)
+    mentions: dict[int, list[Symbol]] = dataclasses.field(default_factory=dict)
+
+    def look_up(self, space: str, name: str, symbol: Symbol | None) -> None:
+        """Note what a name means, if not by this part."""
+        if symbol not in self.symbols:
+            self.found.setdefault((space, name), symbol)
 
 
 class Symbols:
@@ -62,24 +98,33 @@ class Symbols:
         The program's tree; None has no symbols.
     records : collection of str, optional
         The names that stand for record types, of which imports don't tell.
+    before : Symbols, optional
+        Those of an earlier text, for what did not change.
 
     See Also
     --------
     Analysis
     """
 
-    def __init__(self, tree: sx.Program | None, records: Collection[str] = ()) -> None:
+    def __init__(
+        self, tree: sx.Program | None, records: Collection[str] = (), before: Symbols | None = None
+    ) -> None:
         self.all: list[Symbol] = []
-        self._records = records
         self.calls: list[sx.Call | sx.CallExpression] = []
-        self._file: dict[str, Symbol] = {}
-        self._threads: dict[str, Symbol] = {}
+        self._records = records
+        self._spaces: dict[str, dict[str, Symbol]] = {"file": {}, "thread": {}}
         self._blocks: list[tuple[dict[str, Symbol], Span]] = []
+        self._written: list[Place] = []
         self._meant: dict[int, Symbol] = {}
-        self._mentioned: list[Symbol] = []
         self._mentions: dict[int, list[Symbol]] = {}
+        self._mentioned: list[Symbol] = []
+        self._parts: dict[int, _Part] = {}
+        self._part = _Part([])
+        self._before = before
         if tree is not None:
             self._items(tree)
+        self._end_part()
+        self._before = None
 
     def of(self, span: Span | None) -> Symbol | None:
         """Give what a name means by the place that it has in the tree."""
@@ -89,9 +134,20 @@ class Symbols:
         """Give what the names of a statement that holds no others mean, in the order in which it is read."""
         return self._mentions.get(id(node), [])
 
+    def places(self, symbol: Symbol) -> list[tuple[Span, bool]]:
+        """Give everywhere a name is written, its declaration included, and whether it gets a value there."""
+        return self._places.get(symbol, [])
+
+    @cached_property
+    def _places(self) -> dict[Symbol, list[tuple[Span, bool]]]:
+        found = dict[Symbol, list[tuple[Span, bool]]]()
+        for symbol, span, written in self._written:
+            found.setdefault(symbol, []).append((span, written))
+        return found
+
     def at(self, line: int, column: int) -> tuple[Span, Symbol] | None:
         """Give the name at a place (counted from 1), also right behind it, and where it begins and ends."""
-        places = [(span, symbol) for symbol in self.all for span, _ in symbol.places if span.line == line]
+        places = [(span, symbol) for symbol, span, _ in self._written if span.line == line]
         found = [place for place in places if place[0].column <= column <= place[0].end_column]
         return min(found, key=lambda place: place[0].end_column - place[0].column, default=None)
 
@@ -106,28 +162,87 @@ class Symbols:
         """Give the symbols of some kinds, in textual order."""
         return [symbol for symbol in self.all if symbol.kind in kinds]
 
+    # Parts.
+
+    def _end_part(self) -> None:
+        """Take what was said since the last one, and begin a part where names stand now."""
+        if self._part.nodes:
+            self._parts[id(self._part.nodes[0])] = self._part
+        self._take(self._part)
+        scopes = [self._blocks[0][1], self._blocks[-1][1]] if self._blocks else []
+        self._part = _Part(scopes)
+
+    def _take(self, part: _Part) -> None:
+        self.all += part.symbols
+        self.calls += part.calls
+        self._written += part.places
+        self._meant.update(part.meant)
+        self._mentions.update(part.mentions)
+
+    def _known(self, statements: tuple[sx.Statement, ...], index: int) -> int:
+        """Take over a part that begins with a statement; give how many statements are in it."""
+        part = self._before._parts.get(id(statements[index])) if self._before is not None else None
+        if part is None or not all(map(is_, part.nodes, statements[index : index + len(part.nodes)])):
+            return 0
+        self._end_part()
+        if part.scopes != self._part.scopes:
+            return 0
+        if any(self._look_up(*asked) is not symbol for asked, symbol in part.found.items()):
+            return 0
+        for (space, name), symbol in part.made.items():
+            self._space(space)[name] = symbol
+        self._part = part
+        self._end_part()
+        return len(part.nodes)
+
     # Declaring and looking up.
 
-    def _add(self, into: dict[str, Symbol], name: sx.Identifier, kind: str, node: object) -> Symbol:
-        scope = None if into is self._file or into is self._threads else self._scope_of(into)
-        symbol = Symbol(name.id, kind, name.span, scope, node, [(name.span, kind != "thread")])
-        into[name.id] = symbol
-        self.all.append(symbol)
-        self._mention(symbol, name.span)
+    def _space(self, space: str) -> dict[str, Symbol]:
+        """Give the names of the file, those of threads, or those of a block."""
+        if space in self._spaces:
+            return self._spaces[space]
+        return self._blocks[0 if space == "outer" else -1][0]
+
+    def _look_up(self, space: str, name: str) -> Symbol | None:
+        """Give what a name means among all names, those of the file only, or threads."""
+        if space == "":
+            for names, _ in reversed(self._blocks):
+                if name in names:
+                    return names[name]
+        return self._spaces[space or "file"].get(name)
+
+    def _add(self, space: str, name: sx.Identifier, kind: str, node: object) -> Symbol:
+        scope = None
+        if space not in self._spaces:
+            scope = self._blocks[0 if space == "outer" else -1][1]
+        symbol = self._as_before(Symbol(name.id, kind, name.span, scope, node))
+        self._make(space, symbol)
+        self._mention(symbol, name.span, written=kind != "thread")
         return symbol
 
-    def _mention(self, symbol: Symbol, span: Span) -> None:
-        self._meant[id(span)] = symbol
+    def _as_before(self, symbol: Symbol) -> Symbol:
+        """Give the symbol of an earlier text if it is the same: what is said of it need not be said again."""
+        known = self._before.of(symbol.span) if self._before is not None else None
+        return known if known is not None and _is_same(known, symbol) else symbol
+
+    def _make(self, space: str, symbol: Symbol) -> None:
+        """Have a name mean something; one of an index does so in its declaration only."""
+        self._space(space)[symbol.name] = symbol
+        self._part.symbols[symbol] = None
+        if space != "index":
+            self._part.made[space, symbol.name] = symbol
+
+    def _mention(
+        self, symbol: Symbol, span: Span, place: Span | None = None, *, written: bool = False
+    ) -> None:
+        self._part.places.append((symbol, place or span, written))
+        self._part.meant[id(span)] = symbol
         self._mentioned.append(symbol)
 
-    def _scope_of(self, block: dict[str, Symbol]) -> Span:
-        return next(span for names, span in self._blocks if names is block)
-
-    def _find(self, name: str) -> Symbol | None:
-        for names, _ in reversed(self._blocks):
-            if name in names:
-                return names[name]
-        return self._file.get(name)
+    def _find(self, name: str, space: str = "") -> Symbol | None:
+        symbol = self._look_up(space, name)
+        self._part.look_up(space, name, symbol)
+        return symbol
 
     def _refer(self, name: str, span: Span | None, *, written: bool = False) -> None:
         if span is None:
@@ -137,16 +252,16 @@ class Symbols:
             first = name.partition(".")[0]
             symbol, place = self._find(first), replace(span, end_column=span.column + len(first))
         if symbol is not None:
-            symbol.places.append((place, written))
-            self._mention(symbol, span)
+            self._mention(symbol, span, place, written=written)
 
     def _foreign(self, name: str, kind: str, span: Span) -> None:
         """Refer to what no text of the program declares: a module of a file or of the library, `procs`."""
-        symbol = self._file.get(name)
+        symbol = self._find(name, "file")
         if symbol is None:
-            symbol = self._file[name] = Symbol(name, kind, None)
-            self.all.append(symbol)
-        symbol.places.append((span, False))
+            known = self._before._spaces["file"].get(name) if self._before is not None else None
+            same = known is not None and known.span is None and known.kind == kind
+            symbol = known if known is not None and same else Symbol(name, kind, None)
+            self._make("file", symbol)
         self._mention(symbol, span)
 
     # The file.
@@ -155,7 +270,7 @@ class Symbols:
         for item in tree.items:
             match item:
                 case sx.Segment() | sx.Bundle() | sx.Record():
-                    self._add(self._file, item.name, type(item).__name__.lower(), item)
+                    self._add("file", item.name, type(item).__name__.lower(), item)
                     if isinstance(item, sx.Record):
                         self._fields(item)
                 case sx.Import():
@@ -166,10 +281,10 @@ class Symbols:
     def _declared(self, item: sx.Item) -> None:
         match item:
             case sx.Param():
-                self._add(self._file, item.name, "parameter", item)
+                self._add("file", item.name, "parameter", item)
                 self._expressions(item.default, item.where)
             case sx.PartitionNode():
-                self._add(self._file, item.name, "partition", item)
+                self._add("file", item.name, "partition", item)
                 self._expressions(item.count, *item.grid)
             case sx.Threads() | sx.Options():
                 labels = item.names if isinstance(item, sx.Threads) else [e.thread for e in item.entries]
@@ -181,23 +296,24 @@ class Symbols:
                 for member in dict.fromkeys(member.type for member in item.members):
                     self._type(member)
             case sx.ProgramBody():
-                places = [(item.name.span, True)]
-                self.all.append(Symbol(item.name.id, "program", item.name.span, None, item, places))
+                symbol = Symbol(item.name.id, "program", item.name.span, None, item)
+                self._part.symbols[symbol] = None
+                self._part.places.append((symbol, item.name.span, True))
                 self._block(item.body)
 
     def _import(self, item: sx.Import) -> None:
         if item.alias is not None:
-            self._add(self._file, item.alias, "import", item)
+            self._add("file", item.alias, "import", item)
         for name in item.names or ():
             local = name.alias or name.name
-            self._add(self._file, local, "record" if local.id in self._records else "module", (item, name))
+            self._add("file", local, "record" if local.id in self._records else "module", (item, name))
             if name.alias is not None:
                 self._foreign(f"{item.path}:{name.name.id}", "module", name.name.span)
 
     def _fields(self, item: sx.Record) -> None:
         self._blocks.append(({}, item.span))
         for member in item.members:
-            self._add(self._blocks[-1][0], member.name, "field", (item, member))
+            self._add("inner", member.name, "field", (item, member))
         self._blocks.pop()
 
     def _segment(self, item: sx.Segment) -> None:
@@ -210,30 +326,47 @@ class Symbols:
     def _thread(self, label: sx.Identifier | None) -> None:
         if label is None:
             return
-        known = self._threads.get(label.id)
+        known = self._find(label.id, "thread")
         if known is None:
-            self._add(self._threads, label, "thread", None)
+            self._add("thread", label, "thread", None)
         else:
-            known.places.append((label.span, False))
+            self._part.places.append((known, label.span, False))
 
     # Statements.
 
     def _block(self, block: sx.Block, counter: tuple[sx.Identifier, sx.For] | None = None) -> None:
         self._blocks.append(({}, block.span))
         if counter is not None:
-            self._add(self._blocks[-1][0], counter[0], "counter", counter[1])
-        for statement in block.statements:
-            self._statement(statement)
+            self._add("inner", counter[0], "counter", counter[1])
+        self._end_part()
+        index = 0
+        while index < len(block.statements):
+            if known := self._known(block.statements, index):
+                index += known
+            else:
+                self._one(block.statements[index])
+                index += 1
+        self._end_part()
         self._blocks.pop()
 
+    def _one(self, node: sx.Statement) -> None:
+        """Take a statement into the open part; one that holds others is in none."""
+        if len(self._part.nodes) == _LONGEST or isinstance(node, _COMPOUND):
+            self._end_part()
+        if not isinstance(node, _COMPOUND):
+            self._part.nodes.append(node)
+        self._statement(node)
+        if isinstance(node, _COMPOUND):
+            self._end_part()
+
     def _statement(self, node: sx.Statement) -> None:
-        self._mentioned = self._mentions[id(node)] = []
+        self._mentioned = self._part.mentions[id(node)] = []
         match node:
             case sx.Call():
                 self._call(node)
             case sx.Let():
                 self._expressions(node.value)
-                self._add(self._blocks[-1][0], node.name, "tag", node)
+                self._add("inner", node.name, "tag", node)
             case sx.Var():
                 self._declaration(node)
             case sx.Assignment():
@@ -259,15 +392,15 @@ class Symbols:
         self._blocks.append(({}, node.span))
         if node.indices is not None:
             self._expressions(node.indices.lower, node.indices.upper)
-            self._add(self._blocks[-1][0], node.indices.name, "counter", node)
+            self._add("index", node.indices.name, "counter", node)
         self._type(node.type)
         self._expressions(node.value if isinstance(node, sx.Var) else None)
         self._blocks.pop()
-        self._add(self._blocks[-1][0], node.name, "tag", node)
+        self._add("inner", node.name, "tag", node)
 
     def _call(self, node: sx.Call) -> None:
         self._thread(node.label)
-        self.calls.append(node)
+        self._part.calls.append(node)
         self._callee(node.callee)
         self._expressions(*(argument.value for argument in node.arguments))
         for output in node.outputs:
@@ -287,7 +420,7 @@ class Symbols:
         if self._find(name.id.partition(".")[0]) is not None:
             self._refer(name.id, name.span, written=True)
         else:
-            self._add(self._blocks[0][0], name, "tag", node)
+            self._add("outer", name, "tag", node)
 
     def _callee(self, callee: sx.Dotted) -> None:
         first, *rest = callee.parts
@@ -308,7 +441,7 @@ class Symbols:
                 case Name():
                     self._name(node)
                 case sx.CallExpression():
-                    self.calls.append(node)
+                    self._part.calls.append(node)
                     self._callee(node.callee)
                     waiting += reversed([argument.value for argument in node.arguments])
                 case Unary():
@@ -338,6 +471,12 @@ class Symbols:
     def _over(self, name: sx.Identifier | None) -> None:
         if name is not None:
             self._refer(name.id, name.span)
+
+
+def _is_same(one: Symbol, other: Symbol) -> bool:
+    nodes = [node if isinstance(node, tuple) else (node,) for node in (one.node, other.node)]
+    of_same = len(nodes[0]) == len(nodes[1]) and all(map(is_, *nodes))
+    return of_same and one.span is other.span and (one.kind, one.scope) == (other.kind, other.scope)
 
 
 def _holds(scope: Span | None, line: int, column: int) -> bool:

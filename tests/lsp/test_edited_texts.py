@@ -99,7 +99,7 @@ EDIT = st.tuples(EDITS, PLACE, PLACE, WORDS)
 def known_of(analysis):
     """Give all that the server knows of a text and shows of it."""
     inspection = analysis.inspection
-    symbols = [(s.name, s.kind, s.span, s.scope, s.places) for s in analysis.symbols.all]
+    symbols = [(s.name, s.kind, s.span, s.scope, analysis.symbols.places(s)) for s in analysis.symbols.all]
     return {
         "diagnostics": repr(inspection.diagnostics),
         "tags": inspection.tags,

@@ -100,7 +100,7 @@ def test_a_renamed_program_means_the_same(program):
     named = [symbol for symbol in analysis.symbols.all if symbol.span is not None]
     for symbol in named:
         edits = navigation.rename(analysis, analysis.range(symbol.span).start, "renamed")
-        assert len(edits) == len({(s.line, s.column) for s, _ in symbol.places})
+        assert len(edits) == len({(s.line, s.column) for s, _ in analysis.symbols.places(symbol)})
         renamed = analysed(applied(text, edits), str(path)).inspection.diagnostics
         assert not renamed, f"{symbol.name}: {renamed}"
 
