@@ -15,9 +15,13 @@ from typing import Any, NamedTuple
 from pse.desk.model._elements import Element
 from pse.desk.model._flow import Flow
 from pse.desk.model._graph import GraphWriter, Json
+from pse.desk.model._ports import tag_type
 from pse.desk.model._program import ProgramModel
 from pse.desk.model._text import change_between
+from pse.language import Diagnostic
 from pse.language.syntax import ast as sx
+from pse.language.types import Type
+from pse.lsp import Analysis, Symbol
 from pse.modules import module_comment
 
 _NOWHERE = -1
@@ -28,7 +32,7 @@ class Part(NamedTuple):
     """One part of a graph: `key` tells it from others in its list, `lines` are the numbers of its lines."""
 
     key: Hashable
-    meaning: tuple[object, ...]
+    source: Any
     start: int
     end: int
     lines: tuple[int, ...]
@@ -64,8 +68,6 @@ class Drawing:
         self.model, self.version = model, version
         self.number: int = before.number + 1 if before is not None else 1
         self._writer = GraphWriter(model, root)
-        self._called: dict[str, object] = {}
-        self._known = before._called if before is not None else {}
 
     def whole(self) -> Json:
         """Give all of it."""
@@ -73,22 +75,22 @@ class Drawing:
 
     def since(self, before: Drawing) -> Json:
         """Give what makes this drawing of another one."""
-        moved, writer = _Moved(before, self), self._writer
+        writer, found = self._writer, _Comparison(before, self)
         return {
             "number": self.number,
             "since": before.number,
-            "moved": moved.told,
-            "frames": _changes(before._frames, self._frames, moved, writer.frames, writer.frame),
-            "nodes": _changes(before._nodes, self._nodes, moved, writer.nodes, writer.node),
-            "edges": _changes(before._edges, self._edges, moved, self.model.flows, writer.edge),
-            "diagnostics": _changes(
-                before._diagnostics, self._diagnostics, moved, writer.diagnostics, writer.diagnostic
+            "moved": found.moved,
+            "frames": found.changes(before._frames, self._frames, found.is_same_frame, writer.frame),
+            "nodes": found.changes(before._nodes, self._nodes, found.is_same_node, writer.node),
+            "edges": found.changes(before._edges, self._edges, found.is_same_edge, writer.edge),
+            "diagnostics": found.changes(
+                before._diagnostics, self._diagnostics, found.is_same_diagnostic, writer.diagnostic
             ),
             **writer.rest(self.version),
         }
 
     @cached_property
-    def _repaired(self) -> set[str]:
+    def repaired(self) -> set[str]:
         """The ids of frames and nodes whose trees do not follow from their texts alone."""
         parsed, found = self.model.drawn.inspection.parsed, set[str]()
         if not parsed.diagnostics:
@@ -104,109 +106,191 @@ class Drawing:
 
     @cached_property
     def _frames(self) -> list[Part]:
-        return [self._part(element, self._frame) for element in self._writer.frames]
+        return [_part(element) for element in self._writer.frames]
 
     @cached_property
     def _nodes(self) -> list[Part]:
-        return [self._part(element, self._node) for element in self._writer.nodes]
+        return [_part(element) for element in self._writer.nodes]
 
     @cached_property
     def _edges(self) -> list[Part]:
-        return [self._edge(flow) for flow in self.model.flows]
+        return [Part(_ends(flow), flow, _NOWHERE, _NOWHERE, ()) for flow in self.model.flows]
 
     @cached_property
     def _diagnostics(self) -> list[Part]:
         return list(self._told())
 
-    def _part(self, element: Element, give: Callable[[Element], tuple[object, ...]]) -> Part:
-        meaning = give(element) if element.id not in self._repaired else (object(),)  # It is like no other.
-        line, column = self.model.text.place(element.start)
-        around = element.frame.id if element.frame else None
-        return Part(element.id, (element.kind, around, column, *meaning), element.start, element.end, (line,))
-
-    def _frame(self, element: Element) -> tuple[object, ...]:
-        text, node = self.model.text, element.node
-        assert element.block is not None, "it is a frame"
-        fields = (*node.inputs, *node.outputs) if isinstance(node, sx.Segment) else ()
-        drawn = self.model.drawn
-        types = [drawn.type_of(symbol) if (symbol := drawn.symbols.of(f.name.span)) else None for f in fields]
-        end = text.range(element.block.span)[0]
-        return text[element.start : end], drawn.text[element.start : end], types
-
-    def _node(self, element: Element) -> tuple[object, ...]:
-        model = self.model
-        types = list(map(model.drawn.type_of, model.drawn.symbols.mentioned(element.node)))  # type: ignore[arg-type]
-        text = model.text[element.start : element.end], model.drawn.text[element.start : element.end]
-        return text, model.thread(element), self._what(element.called), types
-
-    def _what(self, called: str) -> object:
-        """Give what a name of calls stands for; what it stood for before if that is equal."""
-        if called not in self._called:
-            reference = self.model.drawn.module(called)
-            segment = self.model.interface(called) if self.model.segment(called) is not None else None
-            found = reference, module_comment(reference) if reference is not None else "", segment
-            self._called[called] = self._known[called] if self._known.get(called) == found else found
-        return self._called[called]
-
-    def _edge(self, flow: Flow) -> Part:
-        (source, port, loop), target, to, symbol = flow
-        key = source.id, port, loop.id if loop else None, target.id, to, symbol.name
-        meaning = self.model.drawn.type_of(symbol), self._writer.crosses(source, target)
-        return Part(key, meaning, _NOWHERE, _NOWHERE, ())
-
     def _told(self) -> Iterator[Part]:
         own, count = self.model.analysis.path, Counter[object]()
         for diagnostic in self._writer.diagnostics:
-            span, notes = diagnostic.span, diagnostic.notes
-            key = diagnostic.code, diagnostic.message
+            span, key = diagnostic.span, (diagnostic.code, diagnostic.message)
             count[key] += 1
-            told = diagnostic.severity, diagnostic.help, self._writer.holder(diagnostic)
-            meaning = (
-                *(*told, span.path, span.column),
-                [(place.path, place.column, text) for place, text in notes],
-                [place.line for place, _ in notes if place.path != own],
-            )
-            inside = span.path == own
-            start, end = self.model.text.range(span) if inside else (_NOWHERE, _NOWHERE)
-            lines = span.line, *(place.line for place, _ in notes if place.path == own)
-            yield Part((key, count[key]), meaning, start, end, lines)
+            start, end = self.model.text.range(span) if span.path == own else (_NOWHERE, _NOWHERE)
+            lines = span.line, *[place.line for place, _ in diagnostic.notes if place.path == own]
+            yield Part((key, count[key]), diagnostic, start, end, lines)
+
+    def holder(self, diagnostic: Diagnostic) -> str | None:
+        """Give the id of what a diagnostic is about."""
+        return self._writer.holder(diagnostic)
 
 
-class _Moved:
-    """How what is behind a change of the text has moved."""
+def _part(element: Element) -> Part:
+    return Part(element.id, element, element.start, element.end, (element.node.span.line,))
+
+
+def _frame_id(element: Element) -> str | None:
+    return element.frame.id if element.frame is not None else None
+
+
+def _ends(flow: Flow) -> Hashable:
+    (source, port, loop), target, to, symbol = flow
+    return source.id, port, loop.id if loop else None, target.id, to, symbol.name
+
+
+class _Comparison:
+    """What has stayed as it was from one drawing to the next, and how what is behind the change has moved.
+
+    Most statements of a text have the nodes that they had, and most names the symbols: of those, only what
+    follows from others is compared.
+    """
 
     def __init__(self, before: Drawing, after: Drawing) -> None:
-        old, new = before.model.text, after.model.text
+        self._before, self._after = before, after
+        self._old, self._new = before.model, after.model
+        old, new = self._old.text, self._new.text
         start, self._at, end = change_between(old, new)
         self._by = end - self._at
         self._lines = new.count("\n", start, end) - old.count("\n", start, self._at)
         at = before._writer.offsets.shown(self._at)
         by = after._writer.offsets.shown(end) - at
-        self.told = {"at": at, "by": by, "lines": self._lines}
+        self.moved = {"at": at, "by": by, "lines": self._lines}
+        self._called: dict[str, bool] = {}
 
-    def is_same(self, old: Part, new: Part) -> bool:
-        """Whether a part is what another one has become where nothing but places has changed."""
+    def changes(
+        self,
+        before: Sequence[Part],
+        after: Sequence[Part],
+        is_same: Callable[[Any, Any], bool],
+        write: Callable[[Any], Json],
+    ) -> Json:
+        """Give which parts of a list are dropped, by their numbers, and which are put where."""
+        numbers = {part.key: number for number, part in enumerate(before)}
+        last, kept, put = -1, set[int](), []
+        for number, part in enumerate(after):
+            old = numbers.get(part.key, -1)
+            # What is kept is in the same order.
+            if old > last and self._is_there(before[old], part) and is_same(before[old].source, part.source):
+                kept.add(old)
+                last = old
+            else:
+                put.append([number, write(part.source)])
+        return {"dropped": [number for number in range(len(before)) if number not in kept], "put": put}
+
+    def _is_there(self, old: Part, new: Part) -> bool:
+        """Whether a part is where another one would be if nothing but places had changed."""
         by, lines = (self._by, self._lines) if old.start >= self._at else (0, 0)
         end = old.end + (self._by if old.end >= self._at else 0)
         moved = tuple([line + lines for line in old.lines]) if lines else old.lines
-        return (old.start + by, end, moved) == new[2:] and old.meaning == new.meaning
+        return old.start + by == new.start and end == new.end and moved == new.lines
+
+    # Frames and nodes.
+
+    def is_same_frame(self, old: Element, new: Element) -> bool:
+        """Whether a frame is what it was."""
+        if not self._is_same_element(old, new) or self._head(old, self._old) != self._head(new, self._new):
+            return False
+        return _field_types(old, self._old.drawn) == _field_types(new, self._new.drawn)
+
+    def is_same_node(self, old: Element, new: Element) -> bool:
+        """Whether a node is what it was."""
+        if not self._is_same_element(old, new) or not self._is_same_text(old, new):
+            return False
+        return self._is_same_called(old.called, new.called) and self._are_same_types(old, new)
+
+    def _is_same_element(self, old: Element, new: Element) -> bool:
+        if new.id in self._touched or _frame_id(old) != _frame_id(new):
+            return False
+        return old.node is new.node or (old.kind, old.node.span.column) == (new.kind, new.node.span.column)
+
+    @cached_property
+    def _touched(self) -> set[str]:
+        return self._elsewhere | self._before.repaired | self._after.repaired
+
+    def _is_same_text(self, old: Element, new: Element) -> bool:
+        if old.node is new.node and old.node.span.line == old.node.span.end_line:
+            return True
+        texts = [(model.text, model.drawn.text) for model in (self._old, self._new)]
+        one, other = ([t[e.start : e.end] for t in both] for both, e in zip(texts, (old, new), strict=True))
+        return one == other
+
+    def _head(self, frame: Element, model: ProgramModel) -> tuple[str, str]:
+        assert frame.block is not None, "it is a frame"
+        end = model.text.range(frame.block.span)[0]
+        return model.text[frame.start : end], model.drawn.text[frame.start : end]
+
+    def _is_same_called(self, before: str, called: str) -> bool:
+        """Whether calls name the same, and that stands for what it stood for."""
+        if called not in self._called:
+            one, other = (_what(called, model) for model in (self._old, self._new))
+            self._called[called] = one == other
+        return before == called and self._called[called]
+
+    def _are_same_types(self, old: Element, new: Element) -> bool:
+        before, now = self._old.drawn, self._new.drawn
+        one, other = before.symbols.mentioned(old.node), now.symbols.mentioned(new.node)  # type: ignore[arg-type]
+        if one is other:
+            return not self._retyped or self._retyped.isdisjoint(one)
+        return [*map(before.type_of, one)] == [*map(now.type_of, other)]
+
+    @cached_property
+    def _retyped(self) -> set[Symbol]:
+        return self._new.drawn.retyped(self._old.drawn)
+
+    @cached_property
+    def _elsewhere(self) -> set[str]:
+        """The ids of frames and nodes that are on another thread than they were, or out of PARALLEL."""
+        old = {element.id: self._where(element, self._old) for element in self._old.elements}
+        return {e.id for e in self._new.elements if old.get(e.id) != self._where(e, self._new)}
+
+    @staticmethod
+    def _where(element: Element, model: ProgramModel) -> tuple[str | None, bool]:
+        return model.thread(element), element.parallel
+
+    # Edges and diagnostics.
+
+    def is_same_edge(self, old: Flow, new: Flow) -> bool:
+        """Whether an edge is what it was."""
+        if not self._elsewhere.isdisjoint((new.source.element.id, new.target.id)):
+            return False
+        if old.symbol is new.symbol:
+            return new.symbol not in self._retyped
+        return self._old.drawn.type_of(old.symbol) == self._new.drawn.type_of(new.symbol)
+
+    def is_same_diagnostic(self, old: Diagnostic, new: Diagnostic) -> bool:
+        """Whether a diagnostic is what it was."""
+        if _told_of(old, self._old) != _told_of(new, self._new):
+            return False
+        return self._before.holder(old) == self._after.holder(new)
 
 
-def _changes(
-    before: Sequence[Part],
-    after: Sequence[Part],
-    moved: _Moved,
-    sources: Sequence[Any],
-    write: Callable[[Any], Json],
-) -> Json:
-    """Give which parts of a list are dropped, by their numbers, and which are put where."""
-    numbers = {part.key: number for number, part in enumerate(before)}
-    last, kept, put = -1, set[int](), []
-    for number, part in enumerate(after):
-        old = numbers.get(part.key, -1)
-        if old > last and moved.is_same(before[old], part):  # What is kept is in the same order.
-            kept.add(old)
-            last = old
-        else:
-            put.append([number, write(sources[number])])
-    return {"dropped": [number for number in range(len(before)) if number not in kept], "put": put}
+def _field_types(frame: Element, drawn: Analysis) -> list[Type | None]:
+    """Give the types of the inputs and outputs of a segment."""
+    node = frame.node
+    fields = (*node.inputs, *node.outputs) if isinstance(node, sx.Segment) else ()
+    return [tag_type(field.name, drawn) for field in fields]
+
+
+def _what(called: str, model: ProgramModel) -> object:
+    """Give what a name of calls stands for."""
+    reference = model.drawn.module(called)
+    segment = model.interface(called) if model.segment(called) is not None else None
+    return reference, module_comment(reference) if reference is not None else "", segment
+
+
+def _told_of(diagnostic: Diagnostic, model: ProgramModel) -> object:
+    """Give what is told of a diagnostic beside its places in the program."""
+    span, notes, own = diagnostic.span, diagnostic.notes, model.analysis.path
+    related = [
+        (place.path, place.column, text, place.line if place.path != own else 0) for place, text in notes
+    ]
+    return diagnostic.severity, diagnostic.help, span.path, span.column, related

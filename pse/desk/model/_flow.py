@@ -112,6 +112,9 @@ class Reaching:
         """Follow statements; gives the definitions that reach their end."""
         branch: Definitions = {}
         for number, element in enumerate(inner):
+            if element.block is None and element.kind != "break":
+                self._statement(element, known, use)
+                continue
             following = inner[number + 1].kind if number + 1 < len(inner) else ""
             if element.kind in _LOOPS:
                 known = self._loop(element, known, use)
@@ -124,10 +127,8 @@ class Reaching:
                 known = _union(known, self._walk(element.inner, dict(branch), use))
             elif element.kind == "break":
                 self._left.append(dict(known))
-            elif element.block is not None:
-                known = self._walk(element.inner, known, use)
             else:
-                self._statement(element, known, use)
+                known = self._walk(element.inner, known, use)
         return known
 
     def _loop(self, loop: Element, known: Definitions, use: Callable[..., None]) -> Definitions:
@@ -164,9 +165,9 @@ class Reaching:
 
     def _define(self, known: Definitions, name: object, definition: Definition, others: bool = False) -> None:
         """Note who makes a tag; of an array of tags the others are as they were."""
-        if isinstance(name, sx.Identifier | Name) and (symbol := self._symbols.of(name.span)) is not None:
-            before = known.get(id(symbol), _NONE) if others else _NONE
-            known[id(symbol)] = before | {definition}
+        if isinstance(name, (sx.Identifier, Name)) and (symbol := self._symbols.of(name.span)) is not None:
+            made = frozenset((definition,))
+            known[id(symbol)] = known.get(id(symbol), _NONE) | made if others else made
 
     def _use(
         self,

@@ -59,8 +59,13 @@ class Text(str):
 
     def range(self, span: Span) -> tuple[int, int]:
         """Give begin and end of a span; a repaired text may have spans that end before they begin."""
-        start = self.offset(span.line, span.column)
-        return start, max(start, self.offset(span.end_line, span.end_column))
+        starts, line, end_line = self._starts, span.line, span.end_line
+        if line <= end_line < len(starts):
+            start, end = starts[line - 1] + span.column - 1, starts[end_line - 1] + span.end_column - 1
+            if start <= end <= starts[-1] - 1:
+                return start, end
+        start = self.offset(line, span.column)
+        return start, max(start, self.offset(end_line, span.end_column))
 
     def of(self, span: Span) -> str:
         """Give what is written at a span."""
