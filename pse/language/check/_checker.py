@@ -287,7 +287,7 @@ def _unused(context: Context, declarations: Declarations, body: tuple[Statement,
     imported = {(name.alias or name.name).span for item in declarations.imports for name in item.names or ()}
     written = {context.tags[name].span for name in _written(body)}
     for tag in context.tags.values():
-        if tag.span not in used and not tag.loop_counter and not tag.display.startswith("_"):
+        if not tag.loop_counter and not tag.display.startswith("_") and tag.span not in used:
             what = "written but never read" if tag.span in written else "declared but never used"
             name = tag.display.partition("[")[0]  # An array of tags is used as a whole.
             help = f"remove it, or call it _{name}"
@@ -371,11 +371,13 @@ def _written(body: tuple[Statement, ...]) -> set[str]:
     found: set[str] = set()
     for statement in _simple(body):
         match statement:
+            case CallSite():
+                for output in statement.outputs:
+                    found.add(output.tag)
+                    if output.reduction is not None:
+                        found.add(output.reduction.target)
             case Assign():
                 found.add(statement.tag)
-            case CallSite():
-                found |= {output.tag for output in statement.outputs}
-                found |= {o.reduction.target for o in statement.outputs if o.reduction is not None}
     return found
 
 
@@ -390,8 +392,9 @@ def _simple(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """Give the statements that hold no others, in textual order."""
     waiting: list[Statement] = list(reversed(body))
     while waiting:
-        statement = waiting.pop()
-        match statement:
+        match statement := waiting.pop():
+            case CallSite():  # Most are.
+                yield statement
             case If():
                 waiting += reversed((*statement.then, *statement.otherwise))
             case For() | While() | Parallel():

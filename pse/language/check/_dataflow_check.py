@@ -161,7 +161,7 @@ class _Flow:
                 break
             loop.first_reads.setdefault(tag, span)
         # Reported once: afterwards the tag counts as written.
-        self._set(tag, _State(True, True, touched=self._tick(), wrote=state.wrote))
+        self._set(tag, _State(True, True, (), None, self._tick(), state.wrote))
 
     def write(self, tag: str, span: Span, writer: Writer | None) -> None:
         """A tag gets a new value; `writer` is given where the order of threads matters."""
@@ -205,6 +205,9 @@ class _Flow:
                 self._for(statement)
 
     def _reads(self, expression: Expression, span: Span) -> None:
+        if isinstance(expression, Name):  # Most are.
+            self.read(expression.id, expression.span or span)
+            return
         for node in walk(expression):
             if isinstance(node, Name):
                 self.read(node.id, node.span or span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from pse.errors import EvaluationError, ModuleNotFound
 from pse.language.check._binding import MAX_PARTITIONS, given_value, unsatisfied
@@ -142,6 +142,10 @@ class _Standard(Mapping[str, ModuleEntity]):
             reference = _reference(self._file, signature)
             self._found[name] = ModuleEntity(name, reference, signature.span)
         return self._found[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Give what a name stands for: most names that are looked up here are not in the library."""
+        return self[name] if name in self._directives.names else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._directives.names)

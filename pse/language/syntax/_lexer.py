@@ -4,7 +4,8 @@
 because they must hold before anything recurses into a tree.  The grammar comes from `_grammar_cache`.
 
 A text is read line by line: what a line's tokens are depends on its own text and on little else (`_Key`), so
-the lines of a text that was read before are taken over.  Only a comment between `/*` and `*/`, which is a
+the lines of a text that was read before are taken over: all before and behind a change at once, and between
+two changes those that depend on the same.  Only a comment between `/*` and `*/`, which is a
 mistake, goes over several lines: a text with one is read as a whole.
 """
 
@@ -68,7 +69,10 @@ class _Words(NamedTuple):
     aliases: frozenset[str]
 
 
-_Key = tuple[str, _Before, tuple[tuple[str, str], ...], _Words]
+_Ahead = tuple[tuple[str, str], ...]
+"""Kind and text of the tokens right behind a line."""
+
+_Key = tuple[str, _Before, _Ahead, _Words]
 """What the tokens of a line depend on: its text, what is before and behind it, the words of the text."""
 
 
@@ -104,6 +108,16 @@ class _Raw:
     comments: list[Token]
 
 
+class _Numbered(NamedTuple):
+    """All lines of a text, what each depends on, and what is before each; None for one without tokens."""
+
+    texts: list[str]
+    words: _Words
+    lines: list[Line | None]
+    keys: list[_Key | None]
+    befores: list[_Before]
+
+
 @dataclass(frozen=True)
 class Scanned:
     """A text in tokens, comments apart.
@@ -120,8 +134,8 @@ class Scanned:
         The lines that have tokens.
     raw : dict
         Lines by their text, as lark reads them: for the scan of a later text.
-    pieces : Pieces or None
-        Lines by all that they depend on, likewise.
+    numbered : _Numbered or None
+        All lines in their order, likewise.
 
     See Also
     --------
@@ -133,7 +147,7 @@ class Scanned:
     diagnostics: tuple[Diagnostic, ...] = ()
     lines: Sequence[Line] = ()
     raw: dict[str, _Raw] = field(default_factory=dict, repr=False)
-    pieces: Pieces[_Key, Line] | None = field(default=None, repr=False)
+    numbered: _Numbered | None = field(default=None, repr=False)
 
 
 def scan(text: str, path: str, start: str = "program", before: Scanned | None = None) -> Scanned:
@@ -164,14 +178,13 @@ def scan(text: str, path: str, start: str = "program", before: Scanned | None = 
         return Scanned([], [], (_too_long(len(text), path),))
     texts = [text] if "/*" in text else text.split("\n")
     raw = _read(texts, before.raw if before else {})
-    pieces = Pieces(_moved_line, before.pieces if before else None)
-    lines = _lines(texts, raw, KEYWORDS[start], pieces)
-    pieces.end()
-    comments = list(chain.from_iterable(line.comments for line in lines))
-    lines = [line for line in lines if line.tokens]
+    numbered = _number(texts, raw, KEYWORDS[start], before.numbered if before else None)
+    found = [line for line in numbered.lines if line is not None]
+    comments = list(chain.from_iterable(line.comments for line in found))
+    lines = [line for line in found if line.tokens]
     tokens = list(chain.from_iterable(line.tokens for line in lines))
     too_deep = _too_deep(lines, path)
-    return Scanned(tokens, comments, (too_deep,) if too_deep else (), lines, raw, pieces)
+    return Scanned(tokens, comments, (too_deep,) if too_deep else (), lines, raw, numbered)
 
 
 def _read(texts: list[str], known: dict[str, _Raw]) -> dict[str, _Raw]:
@@ -189,35 +202,76 @@ def _read(texts: list[str], known: dict[str, _Raw]) -> dict[str, _Raw]:
     return {text: known.get(text) or found[text] for text in texts}
 
 
-def _lines(
-    texts: list[str], raw: dict[str, _Raw], keywords: set[str], pieces: Pieces[_Key, Line]
-) -> list[Line]:
-    """Give the lines that have tokens or comments, each with its keywords."""
+def _number(texts: list[str], raw: dict[str, _Raw], keywords: set[str], known: _Numbered | None) -> _Numbered:
+    """Give all lines, each with its keywords."""
     read = [raw[text] for text in texts]
-    ahead, before, lines = _looking_ahead(read), _Before(), list[Line]()
-    words = _Words(frozenset(keywords), *_declared(texts, read, ahead))
-    for number, (text, found) in enumerate(zip(texts, read, strict=True), 1):
-        if not found.tokens and not found.comments:
-            continue
-        # How deep a line is means nothing but where its braces lead out of all blocks.
-        hidden = max(0, before.depth - 1 - text.count("}"))
-        key = text, before._replace(depth=before.depth - hidden), ahead[number - 1], words
-        line = pieces.find(key, number)
-        if line is None:
-            line = pieces.keep(key, number, _promoted(_moved_raw(found, number), key))
-        lines.append(line)
-        before = line.after._replace(depth=line.after.depth + hidden) if hidden else line.after
-    return lines
+    words = _Words(frozenset(keywords), *_declared(texts, read))
+    if known is None or known.words != words:
+        known = _Numbered([], words, [], [], [])
+    first, same = _unchanged(known.texts, texts, read)
+    made = _Numbered(texts, words, known.lines[:first], known.keys[:first], known.befores[:first])
+    old = len(known.texts) - len(texts)  # how much further down a line behind the change was
+    pieces = _pieces(known, first, len(known.texts) - same)
+    before = known.befores[first] if first < len(known.befores) else _Before()
+    for index in range(first, len(texts)):
+        if index >= len(texts) - same and before == known.befores[index + old]:
+            made.lines.extend([line and _moved_line(line, -old) for line in known.lines[index + old :]])
+            made.keys.extend(known.keys[index + old :])
+            made.befores.extend(known.befores[index + old :])
+            break
+        made.befores.append(before)
+        before = _append(made, index, read, pieces)
+    return made
 
 
-def _looking_ahead(read: list[_Raw]) -> list[tuple[tuple[str, str], ...]]:
-    """Give for each line kind and text of the tokens right behind it."""
-    found, ahead = [], tuple[tuple[str, str], ...]()
-    for line in reversed(read):
-        found.append(ahead)
-        if line.tokens:
-            ahead = (*((token.type, token.value) for token in line.tokens[:_AHEAD]), *ahead)[:_AHEAD]
-    return found[::-1]
+def _append(made: _Numbered, index: int, read: list[_Raw], pieces: Pieces[_Key, Line]) -> _Before:
+    """Take the next line; give what is before the one behind it."""
+    text, found, before = made.texts[index], read[index], made.befores[-1]
+    if not found.tokens and not found.comments:
+        made.lines.append(None)
+        made.keys.append(None)
+        return before
+    # How deep a line is means nothing but where its braces lead out of all blocks.
+    hidden = max(0, before.depth - 1 - text.count("}"))
+    key = text, before._replace(depth=before.depth - hidden), _behind(read, index), made.words
+    line = pieces.find(key, index + 1)
+    if line is None:
+        line = pieces.keep(key, index + 1, _promoted(_moved_raw(found, index + 1), key))
+    made.lines.append(line)
+    made.keys.append(key)
+    return line.after._replace(depth=line.after.depth + hidden)
+
+
+def _unchanged(old: list[str], new: list[str], read: list[_Raw]) -> tuple[int, int]:
+    """Count the first lines that are as they were, with what is right behind them, and the last ones."""
+    shorter = min(len(old), len(new))
+    first = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), shorter)
+    ends = zip(reversed(old[first:]), reversed(new[first:]), strict=False)
+    same = next((n for n, (a, b) in enumerate(ends) if a != b), shorter - first)
+    ahead = 0
+    while first and ahead < _AHEAD:
+        first -= 1
+        ahead += len(read[first].tokens)
+    return first, same
+
+
+def _pieces(known: _Numbered, first: int, end: int) -> Pieces[_Key, Line]:
+    """Give some lines by what they depend on."""
+    found = Pieces[_Key, Line](_moved_line, None)
+    for number, (key, line) in enumerate(
+        zip(known.keys[first:end], known.lines[first:end], strict=True), first + 1
+    ):
+        if key is not None and line is not None:
+            found.keep(key, number, line)
+    return Pieces(_moved_line, found)
+
+
+def _behind(read: list[_Raw], index: int) -> _Ahead:
+    """Give kind and text of the tokens right behind a line."""
+    found: list[tuple[str, str]] = []
+    while len(found) < _AHEAD and (index := index + 1) < len(read):
+        found += [(token.type, token.value) for token in read[index].tokens[:_AHEAD]]
+    return tuple(found[:_AHEAD])
 
 
 def _moved(token: Token, by: int) -> Token:
@@ -233,6 +287,8 @@ def _moved_raw(raw: _Raw, number: int) -> _Raw:
 
 
 def _moved_line(line: Line, by: int) -> Line:
+    if by == 0:
+        return line
     tokens, comments = [_moved(t, by) for t in line.tokens], [_moved(t, by) for t in line.comments]
     return Line(tokens, comments, line.after, line.sign, line.flat)
 
@@ -318,15 +374,17 @@ def _is_type(name: str, behind: list[Token], words: _Words) -> bool:
     return (is_dotted or name in words.types) and following.type in ("NAME", "LSQB")
 
 
-def _declared(
-    texts: list[str], read: list[_Raw], ahead: list[tuple[tuple[str, str], ...]]
-) -> tuple[frozenset[str], frozenset[str]]:
+def _declared(texts: list[str], read: list[_Raw]) -> tuple[frozenset[str], frozenset[str]]:
     """Give the names that can be types, and those by which files are imported as a whole."""
     types, aliases, listed, before = set(_TYPES), set[str](), False, ""
-    for text, line, behind in zip(texts, read, ahead, strict=True):
+    for index, (text, line) in enumerate(zip(texts, read, strict=True)):
         if not (listed or before in _DECLARING or any(word in text for word in _DECLARING)):
             continue
-        tokens = [*((token.type, token.value) for token in line.tokens), *behind, *[("$END", "")] * _AHEAD]
+        tokens = [
+            *((token.type, token.value) for token in line.tokens),
+            *_behind(read, index),
+            *[("$END", "")] * _AHEAD,
+        ]
         for place in range(len(line.tokens)):
             (kind, word), (next_kind, next_word), (_, third), (_, fourth) = tokens[place : place + 4]
             if word == "record" and next_kind == "NAME":

@@ -262,7 +262,9 @@ class Recovery:
     def _goes_on_as(self, kept: _Kept, line: int) -> bool:
         """Whether the lines of a statement, and what is right behind it, are as they were."""
         end = line + len(kept.signs)
-        return self._signs(line, end) == kept.signs and self.tokens[self._first[end]].type == kept.behind
+        if self.tokens[self._first[end]].type != kept.behind:
+            return False
+        return end == line + 1 or self._signs(line, end) == kept.signs  # The first line's was looked up.
 
     def _signs(self, first: int, end: int) -> list[tuple[object, int]]:
         """Give the signs of lines, and how far each is below the first."""
