@@ -111,7 +111,11 @@ SMALL = {
         recording.Sizes(n=64, frames=3, units=2, seconds=0.01, emulated=False),
         2,
     ),
-    "watching": (watching, watching.Sizes(n=32, rounds=5000, steps=200_000, turn=0.15), 2),
+    "watching": (
+        watching,
+        watching.Sizes(n=32, rounds=200, watched_rounds=5000, steps=200_000, turn=0.15),
+        2,
+    ),
     "reading": (reading, reading.Sizes(events=20_000), 7),
     "page": (page, page.Sizes(events=2000, processors=2, many=2000), 3),
     "desk": (desk, desk.Sizes(calls=20, idle=0.2), 9),

@@ -34,6 +34,7 @@ class Sizes:
 
     n: int = 1024
     rounds: int = 2000
+    watched_rounds: int = 2000  # Of the run that is watched in turns.
     steps: int = 3_000_000
     turn: float = 0.5
 
@@ -56,7 +57,7 @@ def _figure(words: str, name: str, base: str, samples: Samples) -> Figure:
 def _forth_and_back(sizes: Sizes) -> dict[str, float]:
     times: dict[str, float] = dict.fromkeys(_KINDS, 0.0)
     for kind in (*_KINDS, *reversed(_KINDS)):
-        ends = _round_ends(sizes, _name() if kind == "controlled" else None)
+        ends = _round_ends(sizes, sizes.rounds, _name() if kind == "controlled" else None)
         times[kind] += float(ends[-1] - ends[0]) / 2
     return times
 
@@ -65,9 +66,9 @@ def _name() -> str:
     return f"bench-{os.getpid()}"
 
 
-def _round_ends(sizes: Sizes, name: str | None) -> npt.NDArray[np.float64]:
+def _round_ends(sizes: Sizes, rounds: int, name: str | None) -> npt.NDArray[np.float64]:
     """Run the program once, controlled by a name; gives the clock at its beginning and after each round."""
-    defines = {"N": sizes.n, "rounds": sizes.rounds, "steps": sizes.steps}
+    defines = {"N": sizes.n, "rounds": rounds, "steps": sizes.steps}
     how = ("--control", name) if name else ()
     return run_program("watching.coven", defines, more=how, processors=2)["t"]
 
@@ -76,7 +77,7 @@ def _watched_in_turns(sizes: Sizes) -> dict[str, float]:
     """Give the seconds of a round, in the median of turns, while tags are watched and while they are not."""
     watcher = _Watcher(_name(), sizes.turn)
     try:
-        ends = _round_ends(sizes, _name())
+        ends = _round_ends(sizes, sizes.watched_rounds, _name())
     finally:
         watcher.finish()
     rounds = np.array([_rounds(ends, begin, end, sizes.turn) for begin, end in watcher.turns])
