@@ -112,7 +112,7 @@ def _cimport(name: str) -> str | None:
 
 
 def first_mistake(words: Iterable[str], shown: str) -> tuple[int, int, str] | None:
-    """Find the first error with a place in the user's file: line, column (1 if none is said), and what it is."""
+    """Find the first error that has a place in the user's file: line, column (1 if there is none), text."""
     for word in words:
         found = _MISTAKE.match(word.strip())
         if found is not None and found["path"] == shown:
