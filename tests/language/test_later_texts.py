@@ -72,6 +72,13 @@ def test_an_edited_text_is_parsed_as_if_it_were_new(text, edits):
         assert places(scanned.comments) == places(alone.comments)
 
 
+def test_a_text_that_ends_within_a_statement_that_was_known_is_parsed_as_if_it_were_new():
+    text = "coven 1\nprogram p {\n  for k in 0 .. 3 {\n    print(k)\n    print(k)\n  }\n}\n"
+    for end in range(len(text)):
+        before = parse_program(text, "p.coven")
+        assert parse_program(text[:end], "p.coven", before) == parse_program(text[:end], "p.coven")
+
+
 def test_statements_that_did_not_change_are_the_same_objects():
     first = parse_program(LARGE, "p.coven")
     second = parse_program(LARGE.replace("-> b150\n", "-> other\n"), "p.coven", first)

@@ -262,7 +262,7 @@ class Recovery:
     def _goes_on_as(self, kept: _Kept, line: int) -> bool:
         """Whether the lines of a statement, and what is right behind it, are as they were."""
         end = line + len(kept.signs)
-        if self.tokens[self._first[end]].type != kept.behind:
+        if end >= len(self._first) or self.tokens[self._first[end]].type != kept.behind:
             return False
         return end == line + 1 or self._signs(line, end) == kept.signs  # The first line's was looked up.
 
