@@ -97,7 +97,8 @@ class Control:
             self._hub.pause, self._hub.place, self._hub.values = meeting.number, meeting.place, live_now(now)
         self.due = word.get("due") or self._together(meeting)
         if self._hub:
-            self._ahead.say(_TOGETHER if self._hub.has_order else self._due(meeting, self.due))
+            is_busy = self._hub.has_order or self._hub.target == self.due
+            self._ahead.say(_TOGETHER if is_busy else self._due(meeting, self.due))
 
     def _together(self, meeting: _Meeting) -> int:
         """Carry out what users ask for, until the run goes on; gives the pause of the next meeting."""
@@ -116,13 +117,16 @@ class Control:
         return json.dumps(order).encode() if order else self._due(meeting, meeting.number)
 
     def _due(self, meeting: _Meeting, number: int) -> bytes:
-        """Say how far behind a pause the next meeting is, by the pace up to this one."""
+        """Say how far behind a pause the next meeting is, by the pace up to this one; a step ends at one."""
         assert self._hub
-        stride = self._pace.stride(meeting.number, _INTERVAL if self._hub.is_used else _ALONE)
-        return json.dumps({"due": number + stride}).encode()
+        due = number + self._pace.stride(meeting.number, _INTERVAL if self._hub.is_used else _ALONE)
+        target = self._hub.target
+        return json.dumps({"due": due if target is None else min(due, target)}).encode()
 
     def _next(self, hub: Hub, meeting: _Meeting) -> dict[str, Any]:
         stops = meeting.checkpoints
+        if meeting.number == hub.target:
+            return {"do": "pause"}
         self._peers.wait(lambda: hub.has_order or not hub.held or (stops is not None and stops.stopping))
         if not hub.has_order:
             hub.held = False
@@ -130,11 +134,12 @@ class Control:
         order, asked = hub.next_order()
         if order["do"] == "resume":
             hub.held = False
+            hub.end_step(meeting.number)
             asked.set_result((hub.status(), b""))
             return {}
         if order["do"] == "step":
-            hub.repeat({"do": "pause"}, asked)
-            return {"due": meeting.number + max(1, int(order.get("rounds", 1)))}
+            hub.step_to(meeting.number + order["rounds"], asked)
+            return {}
         self._asked = asked
         return order
 
@@ -155,6 +160,7 @@ class Control:
             case "pause":
                 if self._hub:
                     self._hub.held = True
+                    self._hub.end_step(meeting.number)
             case "set":
                 self._live.change(meeting.now, order["values"])
                 if self._hub:
@@ -169,7 +175,7 @@ class Control:
         return {}, b""
 
     def _read(self, meeting: _Meeting, order: dict[str, Any]) -> Answer:
-        answer = meeting.read(order["tag"], int(order.get("cells", 256)), int(order.get("points", 0)))
+        answer = meeting.read(order["tag"], order["cells"], order["points"])
         if self._hub:
             self._hub.spent(order["tag"], meeting.work, meeting.seconds)
         return answer

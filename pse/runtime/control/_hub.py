@@ -29,6 +29,7 @@ from pse.text import exception_text
 
 Answer = tuple[dict[str, Any], bytes]
 
+_NOT_HELD = "the run is not held"
 _TOO_LATE = "ask earlier: between its last pause and its end nothing can be done with a run but `stop`"
 
 SHARE = 0.005
@@ -89,6 +90,8 @@ class Hub:
         Where that is in the program.
     values : dict
         Of live parameters.
+    target : int or None
+        The pause at which a step ends that goes on.
     """
 
     def __init__(self, about: Controlled, ring: Callable[[], None]) -> None:
@@ -99,6 +102,8 @@ class Hub:
         self._turn = threading.Lock()
         self._over = ""
         self._free_at = self._asked_at = 0.0
+        self.target: int | None = None
+        self._stepping: Future[Answer] | None = None
         self._read: set[str] = set()
         self._listener = listen(about.name)
         threading.Thread(target=self._accept, name="control", daemon=True).start()
@@ -107,8 +112,10 @@ class Hub:
         """Take no orders any more."""
         with self._turn:
             self._over = why
-            while self._orders:
-                self._orders.popleft()[1].set_exception(RunError(why, help=_TOO_LATE))
+            waiting = [asked for _, asked in self._orders] + ([self._stepping] if self._stepping else [])
+            self._orders.clear()
+            for asked in waiting:
+                asked.set_exception(RunError(why, help=_TOO_LATE))
 
     def close(self) -> None:
         """The run is over."""
@@ -130,9 +137,15 @@ class Hub:
         """Whether somebody has asked for something of late."""
         return time.monotonic() < self._asked_at + OF_LATE
 
-    def repeat(self, order: dict[str, Any], asked: Future[Answer]) -> None:
-        """Put an order before all others: it is carried out at the next meeting."""
-        self._orders.appendleft((order, asked))
+    def step_to(self, target: int, asked: Future[Answer]) -> None:
+        """Let the run go on to a pause; who asked for that gets the answer when the step ends."""
+        self.held, self.target, self._stepping = False, target, asked
+
+    def end_step(self, number: int) -> None:
+        """Answer who waits for a step, if one goes on: it has come to a pause, its own or another."""
+        asked, self.target, self._stepping = self._stepping, None, None
+        if asked:
+            asked.set_result((self.status() | {"pause": number}, b""))
 
     def next_order(self) -> tuple[dict[str, Any], Future[Answer]]:
         """Give the next order."""
@@ -181,16 +194,22 @@ class Hub:
             case "stop":
                 self._stop()
                 return self.status(), b""
-            case "resume" | "step" if not self.held:
-                raise UsageError("the run is not held", help="hold it first:  pse ctl NAME pause")
+            case "step" if not self.held:
+                raise UsageError(_NOT_HELD, help=f"hold it first:  pse ctl {self.about.name} pause")
+            case "resume" if not (self.held or self.target):
+                raise UsageError(_NOT_HELD, help="it goes on by itself")
             case "checkpoint" if self.about.checkpoint is None:
                 raise UsageError("the run writes no checkpoints", help="start it with --checkpoint DIR")
             case "set":
                 order = {"do": "set", "values": self._checked(order.get("values"))}
             case "read":
                 require_watchable(self.about.program, order.get("tag"))
+                sizes = {"cells": _whole(order, "cells", 256, 1), "points": _whole(order, "points", 0, 0)}
+                order = {**order, **sizes}
                 time.sleep(max(0.0, self._free_at - time.monotonic()))
-            case "pause" | "resume" | "step" | "checkpoint":
+            case "step":
+                order = {**order, "rounds": _whole(order, "rounds", 1, 1)}
+            case "pause" | "resume" | "checkpoint":
                 pass
             case other:
                 raise UsageError(f"nothing is called {other!r}", help="pause, resume, step, checkpoint, stop")
@@ -235,3 +254,11 @@ class Hub:
         values = {**self.about.parameters, **self.values}
         texts = {name: str(value) for name, value in asked.items()}
         return new_values(self.about.program, values, texts, self.about.processors)
+
+
+def _whole(order: Mapping[str, Any], name: str, default: int, least: int) -> int:
+    """Give a whole number of an order: ranks would fail by another."""
+    number = order.get(name, default)
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
+        raise UsageError(f"{name} is {number!r}: expected a whole number, from {least}")
+    return number

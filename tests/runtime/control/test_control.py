@@ -23,6 +23,7 @@ from pse.runtime.control._address import address
 from pse.runtime.control._client import RunEnded
 from pse.runtime.control._frames import Detail, block_of, block_sums, packed, put_together
 from pse.runtime.request import Request, prepare, recorded_changes
+from pse.runtime.supervise import Backoff
 from pse.trace import EventType, TextKind
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
@@ -148,6 +149,25 @@ def test_a_run_that_is_held_stands_still_and_steps_and_takes_new_values_in_one_r
     assert np.array_equal(np.load(directory / "end.npy"), START + old * DT + (ROUNDS - old) * 0.25)
 
 
+@pytest.mark.parametrize("order", ["pause", "resume", "stop"])
+def test_a_run_that_steps_far_is_watched_changed_and_held_meanwhile(tmp_path, order):
+    job, run = started(work(tmp_path / "work"), "-p", "2", rounds=1_000_000)
+    with run, RunControl("it") as other, ThreadPoolExecutor() as pool:
+        held = run.pause()["pause"]
+        answer = pool.submit(other.step, 10**30)
+        assert Backoff(0.05).sleep_until(lambda: run.status()["state"] == "running", PATIENCE)
+        assert run.frame("u").pause >= held
+        assert run.set({"dt": 0.25})["live"] == {"dt": 0.25}
+        there = getattr(run, order)()
+        if order == "stop":
+            assert isinstance(answer.exception(PATIENCE), RunEnded)
+        else:
+            assert there["state"] == ("held" if order == "pause" else "running")
+            assert answer.result(PATIENCE)["state"] == there["state"]
+            run.stop()
+    ended(job, 128 + signal.SIGTERM)
+
+
 def test_a_rank_of_a_controlled_run_may_be_ahead_of_another_one(tmp_path):
     (tmp_path / "ahead.coven").write_text(AHEAD)
     (tmp_path / "ahead.py").write_text(TURN)
@@ -182,11 +202,17 @@ def test_what_cannot_be_done_is_said_and_the_run_goes_on(tmp_path):
             (lambda: run.frame("v"), "controlled.coven has no tag v of numbers"),
             (lambda: run.frame("start"), "start has no value at controlled.coven:12:3"),
             (run.resume, "the run is not held"),
+            (run.step, "the run is not held"),
+            (lambda: run.frame("u", 0), "cells is 0: expected a whole number, from 1"),
+            (lambda: run.frame("u", 4, "2"), "points is '2': expected a whole number, from 0"),
             (run.checkpoint, "the run writes no checkpoints"),
         ):
             with pytest.raises(UsageError, match=words):
                 ask()
         run.pause()
+        for rounds in (0, -1, 1.5, "3", None, True):
+            with pytest.raises(UsageError, match=f"rounds is {rounds!r}: expected a whole number, from 1"):
+                run.step(rounds)
         again = subprocess.run(
             [beside_python("pse"), "run", "controlled.coven", "--control", "it"],
             cwd=directory, capture_output=True, text=True, check=False,
