@@ -18,6 +18,9 @@ LIMITS_HELP: Final = "look at the limits of this shell (ulimit -a) and of its cg
 """What to do where the system refuses memory that processes share."""
 
 
+_RED, _GREEN, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
+
+
 class PseError(Exception):
     """Any failure that pse knows by name.
 
@@ -44,6 +47,11 @@ class PseError(Exception):
         super().__init__(message)
         self.message = message
         self.help = help
+
+    def _render_traceback_(self) -> list[str]:
+        """Give what IPython shows instead of a traceback: not the inside of pse."""
+        lines = [f"{_RED}error{_PLAIN}: {self.message}"]
+        return lines + ([f"{_GREEN}help{_PLAIN}: {self.help}"] if self.help else [])
 
 
 class ProgramError(PseError):

@@ -44,9 +44,13 @@ def command(run: str | None, action: str, values: tuple[str, ...]) -> None:
                 status = control.step(_rounds(values))
             case "set", (_, *_):
                 status = control.set(parse_defines(values))
+            case "set", ():
+                raise UsageError("set: no value is given", help=f"for example:  pse ctl {run} set dt=5e-4")
+            case _ if action in _ACTIONS:
+                more = values[1] if action == "step" else values[0]
+                raise UsageError(f"{action}: `{more}` is too much", help=f"it is:  pse ctl {run} {action}")
             case _:
-                given = " ".join((action, *values))
-                raise UsageError(f"pse ctl {run} can't do `{given}`", help=f"it does: {', '.join(_ACTIONS)}")
+                raise UsageError(f"pse ctl {run} can't do `{action}`", help=f"it does: {', '.join(_ACTIONS)}")
     click.echo(status_text(status), nl=False)
 
 

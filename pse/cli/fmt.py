@@ -1,5 +1,6 @@
 """``pse fmt``: write programs in their canonical form."""
 
+import codecs
 import sys
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from pse.language.syntax import format_program, parse_program
     "--check", "only_check", is_flag=True, help="Change nothing; exit code 1 if a file would change."
 )
 def command(files: tuple[str, ...], only_check: bool) -> None:
-    """Write programs in their canonical form; comments stay where they are.
+    """Write programs in their canonical form; comments stay where they are, and line ends as they are.
 
     A file with syntax errors is left as it is (exit code 1).
     """
@@ -32,18 +33,23 @@ def command(files: tuple[str, ...], only_check: bool) -> None:
             wrong = True
             continue
         formatted = format_program(text, path)
-        if _bytes(formatted) == Path(path).read_bytes():
+        before = Path(path).read_bytes()
+        after = _bytes(formatted, before)
+        if after == before:
             continue
         if not only_check:
-            _replace(path, _bytes(formatted))
+            _replace(path, after)
         click.echo(f"{path}: {'would be formatted' if only_check else 'formatted'}")
         wrong |= only_check
     if wrong:
         raise SystemExit(1)
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8")
+def _bytes(text: str, before: bytes) -> bytes:
+    """Encode a text as a file has it: with the end of its first line, and its byte order mark."""
+    end = "\r\n" if before.partition(b"\n")[0].endswith(b"\r") else "\n"
+    mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
+    return mark + text.replace("\n", end).encode("utf-8")
 
 
 def _replace(path: str, data: bytes) -> None:

@@ -1,7 +1,4 @@
-"""What `pse.run` and its kin raise, and how a notebook shows it: the message, not the inside of pse.
-
-IPython asks an exception for `_render_traceback_` before it writes a traceback of its own.
-"""
+"""What `pse.run` and its kin raise, and how a notebook shows it: the message, not the inside of pse."""
 
 from __future__ import annotations
 
@@ -20,8 +17,6 @@ from pse.notebook._diagnostics import Diagnostics
 if TYPE_CHECKING:
     from types import ModuleType
 
-_RED, _GREEN, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
-
 
 class NotebookError(PseError):
     """Anything that goes wrong in `pse.run`, `pse.experiment` or ``%%coven``; the root of the others.
@@ -38,10 +33,6 @@ class NotebookError(PseError):
 
     def __str__(self) -> str:
         return f"{self.message}\nhelp: {self.help}" if self.help else self.message
-
-    def _render_traceback_(self) -> list[str]:
-        lines = [f"{_RED}error{_PLAIN}: {self.message}"]
-        return lines + ([f"{_GREEN}help{_PLAIN}: {self.help}"] if self.help else [])
 
 
 class ProgramRejected(NotebookError):
@@ -76,7 +67,7 @@ class ProgramRejected(NotebookError):
         return f"{self.message}\n{self.diagnostics}".rstrip()
 
     def _render_traceback_(self) -> list[str]:
-        lines = [f"{_RED}error{_PLAIN}: {self.message}"]
+        lines = super()._render_traceback_()
         return lines if self.shown else lines + self.diagnostics.ansi().splitlines()
 
 

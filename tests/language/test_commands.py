@@ -228,11 +228,22 @@ def test_fmt_leaves_a_file_with_syntax_errors(folder):
     assert (folder / "syntax.coven").read_text() == before
 
 
-def test_fmt_normalises_line_ends_and_margins(folder):
-    path = folder / "good.coven"
-    path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_fmt_leaves_line_ends_and_the_byte_order_mark(folder, mark, end):
+    path, formatted = folder / "good.coven", mark + GOOD.replace("\n", end).encode()
+    path.write_bytes(mark + GOOD.replace("\n", f"  {end}").encode())
+    assert pse("fmt", "--check", "good.coven")[0] == 1
     assert pse("fmt", "good.coven")[0] == 0
-    assert path.read_bytes() == GOOD.encode()
+    assert path.read_bytes() == formatted
+    assert pse("fmt", "--check", "good.coven") == (0, "")
+
+
+def test_fmt_gives_lines_that_end_differently_the_end_of_the_first(folder):
+    path = folder / "good.coven"
+    path.write_bytes(GOOD.replace("\n", "\r\n", 1).encode())
+    assert pse("fmt", "good.coven")[0] == 0
+    assert path.read_bytes() == GOOD.replace("\n", "\r\n").encode()
 
 
 FUNCTIONS = """

@@ -40,7 +40,7 @@ def check_output(output: str) -> None:
     if not output.endswith(_NPZ):
         from pse.views import check_animation  # It needs matplotlib.
 
-        check_animation(output)
+        check_animation(output, [_NPZ])
 
 
 def write_frames(frames: Sequence[Frame], output: str, *, quiet: bool = False) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _SHADES = " ·░▒▓█"
+_ROUNDING = 1e-15
+"""What part of numbers tells them apart, at least: less is drawn as nothing."""
 _ASPECT = 2
 """How much higher than wide a character is."""
 
@@ -81,10 +83,16 @@ def frame_text(frame: Frame, width: int = 72) -> str:
     while values.ndim > 2:
         values = values[len(values) // 2]
     known = values[np.isfinite(values)]
-    low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
-    ends = number_text(low, zeros=False), number_text(high, zeros=False)
-    head = f"{_name(frame)} at {frame.place}, {ends[0]} to {ends[1]}"
-    return "\n".join([head, *_rows(values, float(low), float(high), width)]) + "\n"
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    if high / 2 - low / 2 <= _ROUNDING * max(abs(low), abs(high)):
+        high = low
+    span = f"{_end_text(low)} to {_end_text(high)}" if known.size else "no numbers"
+    head = f"{_name(frame)} at {frame.place}, {span}"
+    return "\n".join([head, *_rows(values, low, high, width)]) + "\n"
+
+
+def _end_text(value: float) -> str:
+    return number_text(value, zeros=False) if 1e-3 <= abs(value) < 1e6 or not value else f"{value:.3g}"
 
 
 def _name(frame: Frame) -> str:

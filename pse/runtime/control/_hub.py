@@ -156,11 +156,17 @@ class Hub:
 
         Work of a processor counts in full; so does waiting for each other, but on a machine that has more to
         do than to run this program that may take any time, and what is asked for should come.  The first
-        frame of a tag is free: ranks wait in it for each other's start, and load what makes frames.
+        frame of a tag is free, and waits for no other: ranks wait in it for each other's start, and load
+        what makes frames.
         """
         charged = max(work / SHARE, min(seconds / SHARE, LONGEST_REST)) if tag in self._read else 0.0
         self._read.add(tag)
         self._free_at = 0.0 if self.held else max(time.monotonic(), self._free_at) + charged
+
+    def _await_turn(self, tag: str) -> None:
+        """Sleep until a frame of a tag may be read."""
+        if tag in self._read:
+            time.sleep(max(0.0, self._free_at - time.monotonic()))
 
     # Users.
 
@@ -206,7 +212,7 @@ class Hub:
                 require_watchable(self.about.program, order.get("tag"))
                 sizes = {"cells": _whole(order, "cells", 256, 1), "points": _whole(order, "points", 0, 0)}
                 order = {**order, **sizes}
-                time.sleep(max(0.0, self._free_at - time.monotonic()))
+                self._await_turn(order["tag"])
             case "step":
                 order = {**order, "rounds": _whole(order, "rounds", 1, 1)}
             case "pause" | "resume" | "checkpoint":

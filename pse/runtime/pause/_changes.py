@@ -5,6 +5,7 @@ Where the changes are known before the run, no rank asks another: each counts it
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import cast
 
@@ -12,6 +13,7 @@ from pse.language.types import Value
 from pse.runtime.plan._projection import Incarnation
 from pse.runtime.plan._slots import live_slot
 from pse.runtime.request._changes import Changes, changes_text
+from pse.text import count_text
 from pse.trace import Recorder
 from pse.trace.format import EventType, TextKind
 
@@ -46,6 +48,14 @@ class LiveValues:
         if now.sequencer.rounds + 1 == self.due:
             self.change(now, self._changes.pop(self.due))
             self.due = next(iter(self._changes), 0)
+
+    def warn_of_rest(self, rounds: int) -> None:
+        """Say at the end of the run which changes it has not come to, if any."""
+        if self._changes:
+            first, last = min(self._changes), max(self._changes)
+            where = f"pause {first}" if first == last else f"pauses {first} to {last}"
+            passed = count_text(rounds, "pause")
+            sys.stderr.write(f"warning: the run had {passed}, so the changes of {where} were not made\n")
 
     def change(self, now: Incarnation, values: Mapping[str, Value]) -> None:
         """Give live parameters new values, and put a mark into the trace: the pause, and the values."""

@@ -249,6 +249,8 @@ class _RankLoop:
                 raise run_error(result, self.sequencer, self.projection, self.arena)
 
     def _end(self) -> None:
+        if self.live and self.peers.comm.Get_rank() == 0:
+            self.live.warn_of_rest(self.sequencer.rounds)
         if self.checkpoints:
             self.checkpoints.end_of_loops()
         if self.control:

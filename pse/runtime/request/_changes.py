@@ -5,6 +5,7 @@ A change is written ``41:rate=0.5``: the pause of the program at which all ranks
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from pse.errors import UsageError
@@ -14,6 +15,8 @@ from pse.language.diagnostics import has_errors
 from pse.language.types import Value
 from pse.text import value_text
 
+_OPTIONS = re.compile(r" \(-D .*\)|-D ")
+"""What speaks of the command line of `pse run`; values come from others here."""
 Changes = Mapping[int, Mapping[str, Value]]
 """The values of live parameters that change at a pause, by its number."""
 
@@ -37,7 +40,7 @@ def new_values(
     bound = bind_parameters(program, {**values, **asked}, processors)
     if has_errors(bound.diagnostics):
         wrong = bound.diagnostics[0]
-        raise UsageError(wrong.message, help=wrong.help)
+        raise UsageError(wrong.message, help=_OPTIONS.sub("", wrong.help or "") or None)
     return {name: bound.environment[name] for name in asked if name != PROCS}
 
 

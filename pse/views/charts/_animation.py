@@ -31,13 +31,15 @@ _RATE = 10
 _WIDTH, _HEIGHT, _DPI = 6.4, 4.8, 100
 
 
-def check_animation(output: str) -> None:
+def check_animation(output: str, others: Sequence[str] = ()) -> None:
     """Refuse an animation that can't be written, before any work is done.
 
     Parameters
     ----------
     output : str
         A file that ends in .gif or .mp4, or a directory for pictures, whose name ends in ``/``.
+    others : sequence of str, optional
+        Endings of what can be written as well, for who is told that this one can't.
 
     Raises
     ------
@@ -52,7 +54,9 @@ def check_animation(output: str) -> None:
     pse.errors.UsageError: the format can't be told from the name heat.avi: it must end in .gif, .mp4 or /
     """
     if not output.endswith(FILES):
-        raise UsageError(ending_text(output, FILES), help="for example:  heat.gif, or frames/ for pictures")
+        raise UsageError(
+            ending_text(output, (*others, *FILES)), help="for example:  heat.gif, or frames/ for pictures"
+        )
     require_directory(output.rstrip("/"))
     if output.endswith("/") and os.path.isdir(output) and os.listdir(output):
         raise UsageError(f"the directory {output} is not empty", help="name another one, or remove it")
@@ -162,6 +166,9 @@ def _drawing(frames: Sequence[Frame]) -> tuple[Figure, Callable[[int], None]]:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     values = [_slice(frame.values) for frame in frames]
+    if not values[0].size:
+        axes.text(0.5, 0.5, "no numbers", ha="center", transform=axes.transAxes)
+        return figure, lambda _: None
     known = np.concatenate([one[np.isfinite(one)].ravel() for one in values])
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
     if values[0].ndim == 2:

@@ -353,7 +353,15 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
         )
         assert "live: dt = 0.125\n" in pse_says("ctl", "it", "set", "dt=0.125")
         assert "expected a number of pauses" in pse_says("ctl", "it", "step", "-", code=2)
-        assert "can't do `jump`" in pse_says("ctl", "it", "jump", code=2)
+        for wrong, words in (
+            (["jump"], "can't do `jump`"),
+            (["pause", "3"], "pause: `3` is too much\nhelp: it is:  pse ctl it pause\n"),
+            (["step", "1", "2"], "step: `2` is too much"),
+            (["set"], "set: no value is given\nhelp: for example:  pse ctl it set dt="),
+            (["set", "dt=x"], "help: for example:  dt="),
+            (["set", "dt=-1"], "help: choose values for which `dt > 0` holds\n"),
+        ):
+            assert words in pse_says("ctl", "it", *wrong, code=2)
         drawn = pse_says("watch", "it", "u", "-n", "1", "-o", "u.npz").splitlines()
         assert drawn[0].startswith("u at controlled.coven:12:3, k = ")
         assert len(drawn[1:-1]) == N // 2
@@ -418,12 +426,42 @@ def test_an_animation_that_is_interrupted_has_what_is_drawn(tmp_path, monkeypatc
             assert animation.n_frames == 3
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 5), (3, 0)])
+def test_arrays_without_numbers_are_animated_too(tmp_path, monkeypatch, shape):
+    monkeypatch.chdir(tmp_path)
+    frames = [Frame("e", np.zeros(shape), shape, (1,) * len(shape), k, "p") for k in range(3)]
+    write_frames(frames, "e.gif")
+    with Image.open("e.gif") as animation:
+        assert animation.format == "GIF"
+
+
+def test_changes_that_a_run_does_not_come_to_are_told(tmp_path):
+    directory = work(tmp_path / "work")
+    job, run = started(directory, "-p", "2", "--trace", "steered", rounds=1_000_000)
+    with run:
+        run.pause()
+        first = run.step(5)["pause"]
+        run.set({"dt": 0.25})
+        last = run.step(3)["pause"]
+        run.set({"dt": 0.125})
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
+    command = [beside_python("pse"), "run", "controlled.coven", "--changes", "steered", "-D"]
+    for passed, where in ((first - 1, f"pauses {first} to {last}"), (last - 1, f"pause {last}")):
+        again = Job([*command, f"rounds={passed - 1}"], directory=directory)
+        ended(again)
+        assert f"the run had {passed} pauses, so the changes of {where} were not made" in again.err
+    again = Job([*command, f"rounds={last - 1}"], directory=directory)
+    ended(again)
+    assert "changes" not in again.err
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
         (["--watch", "w=w.gif"], "controlled.coven has no tag w of numbers"),
         (["--watch", "u"], "--watch u: expected TAG=FILE"),
-        (["--watch", "u=u.avi"], "u.avi"),
+        (["--watch", "u=u.avi"], "the name u.avi: it must end in .npz, .gif, .mp4 or /"),
         (["--watch", "u=none/u.gif"], "there is no directory none"),
         (["--watch", "u=u.mp4"], "there is no ffmpeg on PATH to write u.mp4"),
         (["--watch", "u=u.gif", "--serial"], "--watch and --serial exclude each other"),
@@ -475,6 +513,11 @@ def test_frames_are_drawn_by_their_axes():
         ([-1.5e308, 1.5e308], "f64", [" █"]),
         ([3.0, 3.0, 3.0], "f64", ["u at p, 3 to 3", "▄▄▄"]),
         ([1.0, 2.0], "c128", ["|u| at p, 1 to 2", " █"]),
+        ([1.0, 1.0 + 2.3e-16, 1.0 - 1.2e-16], "c128", ["|u| at p, 1 to 1", "▄▄▄"]),
+        ([1e-12, 2e-12], "f64", ["u at p, 1e-12 to 2e-12", " █"]),
+        ([0.0, 2.5e9], "f64", ["u at p, 0 to 2.5e+09", " █"]),
+        ([], "f64", ["u at p, no numbers", ""]),
+        ([np.nan], "f64", ["u at p, no numbers", "?"]),
         (0.5, "c128", ["|u| at p: 0.5"]),
         (0.0, "bool", ["u at p: false"]),
         (7698.0, "i64", ["u at p: 7698"]),
