@@ -42,23 +42,61 @@ void pse_kernels_rows_pack(char *packed, const char *x, size_t width, const int6
         memcpy(packed + (size_t)place[owner[leaving[i]]]++ * width, x + (size_t)leaving[i] * width, width);
 }
 
-/* The run of rows before the `i`-th one that leaves, or behind the last one; where it goes is `i` rows less
- * far. */
-static void move_run(char *kept, const char *x, size_t width, int64_t rows, const int64_t *leaving,
-                     int64_t count, int64_t i)
+typedef struct rows_kept {
+    char *kept;
+    const char *x;
+    size_t width;
+    int64_t rows;
+    const int64_t *leaving;
+    int64_t count;
+} rows_kept;
+
+/* The `i`-th run of rows that stay ends with the `i`-th one that leaves, or with the last row; where it goes
+ * is `i` rows less far. */
+static int64_t run_begin(const rows_kept *all, int64_t i)
 {
-    int64_t first = i > 0 ? leaving[i - 1] + 1 : 0, end = i < count ? leaving[i] : rows;
-    memmove(kept + (size_t)(first - i) * width, x + (size_t)first * width, (size_t)(end - first) * width);
+    return i > 0 ? all->leaving[i - 1] + 1 : 0;
+}
+
+static int64_t run_end(const rows_kept *all, int64_t i)
+{
+    return i < all->count ? all->leaving[i] : all->rows;
+}
+
+static char *place_of_run(const rows_kept *all, int64_t i)
+{
+    return all->kept + (size_t)(run_begin(all, i) - i) * all->width;
+}
+
+static void move_runs(const rows_kept *all, int64_t i, int64_t end)
+{
+    for (; i < end; i++) {
+        const int64_t first = run_begin(all, i), rows = run_end(all, i) - first;
+        memmove(place_of_run(all, i), all->x + (size_t)first * all->width, (size_t)rows * all->width);
+    }
+}
+
+/* Of runs that go to higher addresses and end before the `end`-th: the first one that, with all behind it,
+ * goes to where none of them is.  Memory is read fastest upwards. */
+static int64_t first_of_runs(const rows_kept *all, int64_t end)
+{
+    const uintptr_t above = (uintptr_t)(all->x + (size_t)run_end(all, end - 1) * all->width);
+    int64_t first = end - 1;
+    while (first > 0 && (uintptr_t)place_of_run(all, first - 1) >= above)
+        first--;
+    return first;
 }
 
 void pse_kernels_rows_keep(char *kept, const char *x, size_t width, int64_t rows, const int64_t *leaving,
                            int64_t count)
 {
+    const rows_kept all = {kept, x, width, rows, leaving, count};
     int64_t up = 0; /* So many runs go to a higher address: the last of them first. */
     while (up <= count && (uintptr_t)kept > (uintptr_t)x + (size_t)up * width)
         up++;
-    for (int64_t i = up - 1; i >= 0; i--)
-        move_run(kept, x, width, rows, leaving, count, i);
-    for (int64_t i = up; i <= count; i++)
-        move_run(kept, x, width, rows, leaving, count, i);
+    for (int64_t end = up, first; end > 0; end = first) {
+        first = first_of_runs(&all, end);
+        move_runs(&all, first, end);
+    }
+    move_runs(&all, up, count + 1);
 }
