@@ -13,10 +13,10 @@ from dataclasses import field, replace
 from pse._abi.elements import Element as Element
 from pse.language.diagnostics._source import Span
 from pse.language.types._expressions import (
+    DYNAMIC,
     Binary,
     Expression,
     Name,
-    is_dynamic,
     render_expression,
     substitute,
 )
@@ -226,7 +226,7 @@ class Parameter:
     def decided(self) -> str | None:
         """Name of the extent, the first, that the module decides (`?n`); None if there is none."""
         first = self.type.shape[0] if self.type.shape else None
-        return first.id if isinstance(first, Name) and is_dynamic(first) else None
+        return first.id if isinstance(first, Name) and first.id.startswith(DYNAMIC) else None
 
     @property
     def shape(self) -> tuple[Expression, ...] | None:

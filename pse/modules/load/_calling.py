@@ -312,7 +312,6 @@ def _to_fill(
 
 
 def _split(module: LoadedModule, expected: list[Parameter], returned: Any) -> Sequence[Any]:
-    listed = ", ".join(declared(parameter) for parameter in expected)
     if not expected:
         if returned is not None:
             message = f"{_who(module)} returned {_describe(returned)}, but its directive declares no output"
@@ -320,10 +319,11 @@ def _split(module: LoadedModule, expected: list[Parameter], returned: Any) -> Se
         return ()
     if len(expected) == 1:
         if returned is None:
-            message = f"{_who(module)} returned nothing; its directive declares: {listed}"
+            message = f"{_who(module)} returned nothing; its directive declares: {declared(expected[0])}"
             raise ModuleError(message, help=_return_or_declare(expected))
         return (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(expected):
+        listed = ", ".join(declared(parameter) for parameter in expected)
         message = (
             f"{_who(module)} returned {_describe(returned)}; expected a tuple of {len(expected)}: {listed}"
         )
