@@ -169,14 +169,15 @@ void pse_engine_module_leave(pse_engine *s, pse_context *context, const pse_call
     pse_engine_output_leave(s);
 }
 
-/* Park the call if anything it posted is not complete; it goes on with `made` and the frame as they are. */
+/* Park the call if anything it posted is not complete; it goes on with `made`, to which a module may have
+ * added since it parked before, and the frame as they are. */
 bool pse_engine_call_parks(pse_engine *s, pse_context *context, const pse_call *call)
 {
     pse_engine_frame *at = context->parked ? context->parked : s->partition_wait.frame;
     if (!pse_messaging_rest(&at->visit))
         return false;
+    memcpy(at->made, s->outputs.made, (size_t)call->arguments * sizeof *at->made);
     if (context->parked == NULL) {
-        memcpy(at->made, s->outputs.made, (size_t)call->arguments * sizeof *at->made);
         context->parked = at;
         s->partition_wait.frame = NULL;
     }

@@ -49,7 +49,8 @@ void pse_engine_frames_destroy(pse_engine *s);
 bool pse_engine_module_enter(pse_engine *s, pse_context *context, const pse_call *call);
 void pse_engine_module_leave(pse_engine *s, pse_context *context, const pse_call *call, uint64_t copied);
 
-/* Park the call if anything it posted is not complete; it goes on with `made` and the frame as they are. */
+/* Park the call if anything it posted is not complete; it goes on with `made`, to which a module may have
+ * added since it parked before, and the frame as they are. */
 bool pse_engine_call_parks(pse_engine *s, pse_context *context, const pse_call *call);
 /* Whether a parked call may go on; its outputs are at hand then. */
 bool pse_engine_call_wakes(pse_engine *s, pse_context *context, const pse_call *call);

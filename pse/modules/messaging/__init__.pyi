@@ -5,6 +5,7 @@ from ._collectives import (
     alltoallv as alltoallv,
     barrier as barrier,
     bcast as bcast,
+    exchange_pieces as exchange_pieces,
     exchange_rows as exchange_rows,
     gather as gather,
     reduce as reduce,

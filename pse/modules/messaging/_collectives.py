@@ -333,14 +333,40 @@ def alltoallv(pieces: Sequence[Any], counts: Sequence[int]) -> Request:
         )
     flat = [np.asarray(piece).ravel() for piece in pieces]
     data = np.concatenate(flat) if flat else np.empty(0)
-    lists = [np.array([piece.size for piece in flat], np.uintp), np.array(counts, np.uintp)]
-    offsets = [np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.uintp) for sizes in lists]
-    result = np.empty(int(lists[1].sum()), data.dtype)
-    request = PiecesRequest(np.split(result, np.cumsum(lists[1])[:-1].astype(np.intp)))
-    what = describe("alltoallv", data, result, 0, 0)
-    what.counts, what.received_counts = (sizes.ctypes.data for sizes in lists)
-    what.offsets, what.received_offsets = (places.ctypes.data for places in offsets)
-    return start(request, what, data, result, lists, offsets)
+    return exchange_pieces(data, [piece.size for piece in flat], counts, PiecesRequest(counts))
+
+
+def exchange_pieces(
+    data: Array, sizes: Sequence[int], counts: Sequence[int], request: Request | None = None
+) -> Request:
+    """Post an exchange of pieces that lie one behind the other.
+
+    Parameters
+    ----------
+    data : array, shape (n,)
+        What goes to partitions, by their index.
+    sizes, counts : sequence of int
+        How many elements go to each partition, and how many come from it.
+    request : Request, optional
+        What to post; by default its result is one array, of all that came.
+
+    Returns
+    -------
+    Request
+        What was posted.
+
+    See Also
+    --------
+    alltoallv
+    """
+    lists = np.array([sizes, counts], np.uintp)
+    offsets = np.cumsum(lists, axis=1, dtype=np.uintp) - lists
+    request = request or Request()
+    request.data = np.empty(int(lists[1].sum()), data.dtype)
+    what = describe("alltoallv", data, request.data, 0, 0)
+    what.counts, what.received_counts = (row.ctypes.data for row in lists)
+    what.offsets, what.received_offsets = (row.ctypes.data for row in offsets)
+    return start(request, what, data, lists, offsets)
 
 
 def exchange_rows(rows: Array, listed: Array, into: Array, period: Array | None = None) -> Request:

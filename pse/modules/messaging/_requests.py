@@ -79,16 +79,15 @@ class Request:
 
 
 class PiecesRequest(Request):
-    """Of alltoallv: what comes is a list of arrays."""
+    """Of alltoallv: what comes is a list of arrays of so many elements each."""
 
-    def __init__(self, pieces: list[Array]) -> None:
+    def __init__(self, counts: Sequence[int]) -> None:
         super().__init__()
-        self.pieces = pieces
+        self._ends = np.cumsum(counts, dtype=np.intp)
 
     def result(self) -> Any:
         """Finish it, and give the pieces."""
-        super().result()
-        return self.pieces
+        return np.split(super().result(), self._ends[:-1])
 
 
 class _Module(threading.local):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,12 @@ def migrate(
     leaving, sent = _leaving(x, by, here, count)
     came = yield messages.alltoall(sent)
     width = x.dtype.itemsize * math.prod(x.shape[1:])
-    incoming = yield messages.alltoallv(_outgoing(x, by, leaving, sent, width), came * width)
-    first, stay = int(came[:here].sum()), len(x) - len(leaving)
-    made = make(stay + int(came.sum()))
-    rows = _bytes(made)
-    keep_rows(rows[first * width : (first + stay) * width], _bytes(x), len(x), leaving)
-    rows[: first * width] = _joined(incoming[:here])
-    rows[(first + stay) * width :] = _joined(incoming[here + 1 :])
+    coming = messages.exchange_pieces(_packed(x, by, leaving, sent, width), sent * width, came * width)
+    made = make(len(x) - len(leaving) + int(came.sum()))
+    rows, first, stay = _bytes(made), int(came[:here].sum()) * width, (len(x) - len(leaving)) * width
+    keep_rows(rows[first : first + stay], _bytes(x), len(x), leaving)
+    incoming = yield coming
+    rows[:first], rows[first + stay :] = incoming[:first], incoming[first:]
     return made
 
 
@@ -59,14 +58,13 @@ def _leaving(
     return leaving[:found], sent
 
 
-def _outgoing(
+def _packed(
     x: Array, by: NDArray[np.int64], leaving: NDArray[np.int64], sent: NDArray[np.int64], width: int
-) -> list[NDArray[np.uint8]]:
-    """Give the bytes of the rows that go to each partition."""
-    ends = np.cumsum(sent)
+) -> NDArray[np.uint8]:
+    """Give the bytes of the rows that leave, by the partition that they go to."""
     packed = np.empty(len(leaving) * width, np.uint8)
-    pack_rows(packed, _bytes(x), by, leaving, ends - sent)
-    return np.split(packed, ends[:-1] * width)
+    pack_rows(packed, _bytes(x), by, leaving, np.cumsum(sent) - sent)
+    return packed
 
 
 def redistribute_rows(
@@ -92,7 +90,3 @@ def transpose_rows(a: Array, *, make: Make | None = None) -> Array:
 
 def _bytes(rows: Array) -> NDArray[np.uint8]:
     return np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
-
-
-def _joined(parts: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    return np.concatenate([*parts, np.empty(0, np.uint8)])
