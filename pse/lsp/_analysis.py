@@ -167,8 +167,8 @@ class Analysis(Lines):
         self.inspection: Inspection = inspect_program(text, path, modules=finder, before=known)
         own = [tag for tag in self.inspection.tags if tag.span.path == path]
         self._tags = {(tag.span.line, tag.span.column): tag for tag in reversed(own)}
-        symbols = before.symbols if before is not None else None
-        self.symbols = Symbols(self.inspection.tree, self.inspection.records, symbols)
+        known_symbols: Symbols | None = before.symbols if before is not None else None
+        self.symbols: Symbols = Symbols(self.inspection.tree, self.inspection.records, known_symbols)
         self._types: dict[int, Type | None] = {}
 
     def remade(self, text: str) -> Analysis:
@@ -182,7 +182,7 @@ class Analysis(Lines):
 
     def tag(self, symbol: Symbol) -> Tag | None:
         """Give the tag of a symbol, which has its type; None if the checker did not get that far."""
-        return self._tags.get((symbol.span.line, symbol.span.column)) if symbol.span else None
+        return self._tags.get(_place(symbol))
 
     def type_of(self, symbol: Symbol) -> Type | None:
         """Give the type of a symbol; None if it has none, or if it is not known."""
@@ -199,8 +199,7 @@ class Analysis(Lines):
             known = old.get(place, tag)
             if known is not tag and known.type != tag.type:
                 places.add(place)
-        named = (symbol for symbol in self.symbols.all if places and symbol.span is not None)
-        return {symbol for symbol in named if (symbol.span.line, symbol.span.column) in places}
+        return {symbol for symbol in self.symbols.all if places and _place(symbol) in places}
 
     def module(self, called: str) -> ModuleReference | None:
         """Give the module that a call names."""
@@ -214,6 +213,11 @@ class Analysis(Lines):
     def symbol_at(self, position: types.Position) -> tuple[Span, Symbol] | None:
         """Give the name at a position of the editor, and where it is written."""
         return self.symbols.at(*self.place(position))
+
+
+def _place(symbol: Symbol) -> tuple[int, int]:
+    """Give where a symbol is declared; no text has the place of one that no text declares."""
+    return (symbol.span.line, symbol.span.column) if symbol.span is not None else (0, 0)
 
 
 class Readings:

@@ -151,9 +151,15 @@ class Symbols:
         found = [place for place in places if place[0].column <= column <= place[0].end_column]
         return min(found, key=lambda place: place[0].end_column - place[0].column, default=None)
 
+    @cached_property
+    def _scoped(self) -> list[Symbol]:
+        """Symbols of all scopes."""
+        return list({id(symbol.scope): symbol for symbol in self.all}.values())
+
     def visible(self, line: int, column: int) -> Iterator[Symbol]:
         """Give the symbols that can be used at a place; an inner one of a name before an outer one."""
-        inside = [s for s in self.all if s.kind not in _APART and _holds(s.scope, line, column)]
+        holds = {id(symbol.scope): _holds(symbol.scope, line, column) for symbol in self._scoped}
+        inside = [s for s in self.all if s.kind not in _APART and holds[id(s.scope)]]
         yield from sorted(
             inside, key=lambda s: (0, 0) if s.scope is None else (-s.scope.line, -s.scope.column)
         )

@@ -239,8 +239,9 @@ def _check(
     if has_errors(diagnostics) or body is None:
         return CheckResult(None, diagnostics)
     program = _program(context, text, declarations, body)
-    impossible = check_layouts(program, {})
-    return CheckResult(None if impossible else program, in_order([*diagnostics, *impossible]))
+    if impossible := check_layouts(program, {}):
+        return CheckResult(None, in_order([*diagnostics, *impossible]))
+    return CheckResult(program, diagnostics)
 
 
 def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> tuple[Statement, ...] | None:

@@ -139,8 +139,8 @@ class _Flow:
     def _state(self, tag: str) -> _State:
         return self._states.get(tag, _UNKNOWN)
 
-    def _set(self, tag: str, state: _State) -> None:
-        self._journal.append((tag, self._state(tag)))
+    def _set(self, tag: str, before: _State, state: _State) -> None:
+        self._journal.append((tag, before))
         self._states[tag] = state
 
     def _tick(self) -> int:
@@ -161,7 +161,7 @@ class _Flow:
                 break
             loop.first_reads.setdefault(tag, span)
         # Reported once: afterwards the tag counts as written.
-        self._set(tag, _State(True, True, (), None, self._tick(), state.wrote))
+        self._set(tag, state, _State(True, True, (), None, self._tick(), state.wrote))
 
     def write(self, tag: str, span: Span, writer: Writer | None) -> None:
         """A tag gets a new value; `writer` is given where the order of threads matters."""
@@ -173,7 +173,7 @@ class _Flow:
             if writer is not None and state.touched < loop.start:
                 loop.first_writes.setdefault(tag, []).append(writer)
         now = self._tick()
-        self._set(tag, _State(True, True, (writer,) if writer else (), None, now, now))
+        self._set(tag, state, _State(True, True, (writer,) if writer else (), None, now, now))
 
     # Statements.
 
@@ -255,7 +255,7 @@ class _Flow:
         one, two = self._path(first), self._path(second)
         for tag in one.keys() | two.keys():
             before = self._state(tag)
-            self._set(tag, _join(one.get(tag, before), two.get(tag, before)))
+            self._set(tag, before, _join(one.get(tag, before), two.get(tag, before)))
 
     def _path(self, walk: Callable[[], object]) -> dict[str, _State]:
         """Walk a path, give the states that it changes, and go back to where it began."""
@@ -282,8 +282,8 @@ class _Flow:
             self._next_round(loop, after)
         for tag, state in after.items():
             unclear = inflight and tag in loop.writes and tag not in loop.first_reads
-            left = state._replace(ambiguous=span) if unclear else state
-            self._set(tag, left if runs else _join(left, self._state(tag)))
+            left, before = state._replace(ambiguous=span) if unclear else state, self._state(tag)
+            self._set(tag, before, left if runs else _join(left, before))
 
     # Reports.
 
