@@ -75,6 +75,7 @@ class ProgramServer(LanguageServer):
         self._analyses: dict[str, tuple[int | None, Analysis]] = {}
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._turns: dict[str, asyncio.Lock] = {}
+        self._answering: dict[str, asyncio.Lock] = {}
         self._uncoloured: set[str] = set()
 
     def document(self, uri: str) -> TextDocument:
@@ -127,6 +128,10 @@ class ProgramServer(LanguageServer):
 
     # Diagnostics.
 
+    def answering(self, uri: str) -> asyncio.Lock:
+        """Give what is held while an answer is made that is to be there before the diagnostics are."""
+        return self._answering.setdefault(uri, asyncio.Lock())
+
     def changed(self, uri: str, text: str) -> None:
         """Take a file's new text; what is wrong with it is told when typing pauses."""
         self.texts[path_of(uri)] = text
@@ -153,8 +158,9 @@ class ProgramServer(LanguageServer):
         return any(reference.source == path for reference in analysis.inspection.modules.values())
 
     async def _tell_program(self, uri: str) -> None:
-        analysis = await self.fresh(uri)
-        self._publish(uri, [_shown(analysis, analysis.path, d) for d in analysis.inspection.diagnostics])
+        async with self.answering(uri):
+            analysis = await self.fresh(uri)
+            self._publish(uri, [_shown(analysis, analysis.path, d) for d in analysis.inspection.diagnostics])
         if uri in self._uncoloured:
             self._uncoloured.discard(uri)
             self.workspace_semantic_tokens_refresh(None)

@@ -176,7 +176,6 @@ class Documents:
         self._server, self._root = server, str(directory.path)
         self._known: dict[str, tuple[Names, ProgramModel]] = {}
         self._drawings: dict[str, Drawing] = {}
-        self._turns: dict[str, asyncio.Lock] = {}
         self._answers: dict[str, Callable[[str, Json, ProgramModel], Any]] = {
             "graph": self._graph,
             "edit": self._edit,
@@ -197,13 +196,13 @@ class Documents:
             raise Refusal(f"there is no request {_OWN}{method} for {uri}", help="see docs/desk_protocol.md")
         if path_of(uri) not in self._server.texts:
             raise Refusal(f"{uri} is not open", help="send textDocument/didOpen first")
-        async with self._turns.setdefault(uri, asyncio.Lock()):
+        async with self._server.answering(uri):
             version = self._server.workspace.get_text_document(uri).version
             analysis = await self._server.fresh(uri)
-            return await asyncio.to_thread(self._answered, answer, uri, params | {"now": version}, analysis)
-
-    def _answered(self, answer: Callable[..., Any], uri: str, params: Json, analysis: Analysis) -> Any:
-        return answer(uri, params, self._model(uri, analysis))
+            model = await asyncio.to_thread(self._model, uri, analysis)
+            if method != "palette":
+                return await asyncio.to_thread(answer, uri, params | {"now": version}, model)
+        return await asyncio.to_thread(answer, uri, params, model)  # It reads all modules: nobody waits.
 
     def _model(self, uri: str, analysis: Analysis) -> ProgramModel:
         """Give the graph of the present text; ids go on from the text before."""

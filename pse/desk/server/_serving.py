@@ -115,6 +115,7 @@ def _run(application: object, listening: socket.socket) -> None:
         log_level="critical",  # What goes wrong in a request is answered to the page.
         ws=_WebSocket,
         ws_max_size=_LARGEST_FRAME,
+        ws_per_message_deflate=False,  # On the same machine that only takes time.
         timeout_graceful_shutdown=1,
         server_header=False,
         date_header=False,
