@@ -188,7 +188,8 @@ for cell in sys.argv[1:]:
 @pytest.mark.mpi
 def test_a_terminal_shows_the_same_as_text(tmp_path):
     shutil.copytree(PROGRAMS, tmp_path, dirs_exist_ok=True)
-    cells = ["%load_ext pse", f"%%coven\n{SQUARES}", f"%%coven\n{WRONG}"]
+    elsewhere = "import pse.trace; pse.trace.open('nowhere')"
+    cells = ["%load_ext pse", f"%%coven\n{SQUARES}", f"%%coven\n{WRONG}", elsewhere]
     environment = os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")}
     done = subprocess.run(
         [sys.executable, "-c", SHELL, *cells], cwd=tmp_path, env=environment, capture_output=True, text=True
@@ -196,6 +197,7 @@ def test_a_terminal_shows_the_same_as_text(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "wall time" in done.stdout
     assert "unknown module `sqare`" in done.stdout
+    assert "there is no trace nowhere" in done.stdout
     assert "Traceback" not in done.stdout
 
 

@@ -79,6 +79,8 @@ def test_a_run_in_the_background_is_held_changed_watched_and_stopped(rod):
     run = pse.start("rod.coven")
     with pytest.raises(NotebookError, match=r"rod\.coven has no tag v of numbers"):
         run.watch("v")
+    with pytest.raises(NotebookError, match=r"rod\.coven has no tag \['u'\] of numbers"):
+        run.watch(["u"])
     with pytest.raises(NotebookError, match=r"the run has not ended after 0\.01 s"):
         run.result(0.01)
     with run.control() as control:

@@ -41,6 +41,6 @@ def require_watchable(program: ResolvedProgram, *tags: object) -> None:
     """
     known = watchable_tags(program)
     for tag in tags:
-        if tag not in known:
+        if not isinstance(tag, str) or tag not in known:
             help = did_you_mean(str(tag), known) or f"these can be watched: {', '.join(known)}"
             raise UsageError(f"{program.path} has no tag {tag} of numbers", help=help)
