@@ -7,6 +7,7 @@ and the texts' changes are pygls'.
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,7 +18,7 @@ from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument
 
 from pse._version import __version__
-from pse.language import Span
+from pse.language import ModuleFile, Span
 from pse.language.diagnostics import Diagnostic, Severity
 from pse.lsp import _module_sources as sources
 from pse.lsp._analysis import (
@@ -32,6 +33,7 @@ from pse.lsp._analysis import (
 )
 from pse.lsp._navigation import uri_of
 from pse.lsp._protocol import ProgramProtocol
+from pse.records import dataclass
 
 Json = dict[str, Any]
 
@@ -43,6 +45,68 @@ REST = 2.0
 
 UNUSED = {"W0201", "W0202", "W0203", "W0204"}
 """Codes of warnings about names that nothing uses; editors show such names in grey."""
+
+
+Stamp = tuple[int, int, int] | None
+
+
+def stamp_of(path: str) -> Stamp:
+    """Give what changes when a file does; None if it is not there."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+class Sources(OpenFiles):
+    """Finds modules, and knows how the files were that it was asked for.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        The texts of the files that are open, by path.
+
+    Attributes
+    ----------
+    stamps : dict of str to Stamp
+        Stamps of the files, by path, from just before they were read.
+    """
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        super().__init__(texts)
+        self.stamps: dict[str, Stamp] = {}
+
+    def _note(self, import_path: str, importing_file: str) -> None:
+        path = resolved(import_path, importing_file)
+        self.stamps[path] = stamp_of(path)
+
+    def find(self, import_path: str, importing_file: str) -> ModuleFile:
+        """Find a file of modules; see `OpenFiles.find`."""
+        self._note(import_path, importing_file)
+        return super().find(import_path, importing_file)
+
+    def read_program(self, import_path: str, importing_file: str) -> tuple[str, str, tuple[Diagnostic, ...]]:
+        """Read a `.coven` file that is imported; see `OpenFiles.read_program`."""
+        self._note(import_path, importing_file)
+        return super().read_program(import_path, importing_file)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """An analysis, the version of its text, and the files that it imports as they were."""
+
+    version: int | None
+    analysis: Analysis
+    stamps: dict[str, Stamp]
+
+    def is_of(self, document: TextDocument) -> bool:
+        """Whether it is of this text."""
+        return self.version == document.version and self.analysis.text == document.source
+
+    def is_outdated(self) -> bool:
+        """Whether a file that it imports has changed."""
+        return any(stamp_of(path) != stamp for path, stamp in self.stamps.items())
 
 
 class ProgramServer(LanguageServer):
@@ -57,7 +121,7 @@ class ProgramServer(LanguageServer):
     ----------
     texts : dict of str to str
         The texts of the files that are open, by path.
-    finder : OpenFiles
+    finder : Sources
         Finds modules, in these texts first.
 
     See Also
@@ -71,8 +135,8 @@ class ProgramServer(LanguageServer):
         super().__init__("pse", __version__, protocol_cls=ProgramProtocol)
         self._readings = readings or Readings()
         self.texts: dict[str, str] = {}
-        self.finder = OpenFiles(self.texts)
-        self._analyses: dict[str, tuple[int | None, Analysis]] = {}
+        self.finder = Sources(self.texts)
+        self._analyses: dict[str, _Known] = {}
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self._answering: dict[str, asyncio.Lock] = {}
@@ -98,14 +162,17 @@ class ProgramServer(LanguageServer):
         return Lines(document.source, document.position_codec)
 
     async def fresh(self, uri: str) -> Analysis:
-        """Give the analysis of the present text; it is made if there is none."""
+        """Give the analysis of the present text and the present imports; it is made if there is none."""
         async with self._turns.setdefault(uri, asyncio.Lock()):
             document = self.document(uri)
             known = self._analyses.get(uri)
-            if known is None or known[0] != document.version or known[1].text != document.source:
+            same = known is not None and known.is_of(document)
+            if known is None or not same or known.is_outdated():
                 made = await asyncio.to_thread(self.analyse, document, document.source)
-                known = self._analyses[uri] = (document.version, made)
-            return known[1]
+                known = self._analyses[uri] = _Known(document.version, made, dict(self.finder.stamps))
+                if same:  # The editor was told what is wrong with it as its imports were.
+                    self._tell_soon(uri)
+            return known.analysis
 
     def analyse(self, document: TextDocument, text: str) -> Analysis:
         """Analyse a program's text."""
@@ -115,7 +182,7 @@ class ProgramServer(LanguageServer):
     def latest(self, uri: str) -> Analysis | None:
         """Give the last analysis of a file, perhaps of an older text."""
         known = self._analyses.get(uri)
-        return known[1] if known else None
+        return known.analysis if known else None
 
     def colours_later(self, uri: str) -> bool:
         """Ask the editor to ask for a file's semantic tokens when its text is analysed; False if it can't."""
@@ -135,6 +202,9 @@ class ProgramServer(LanguageServer):
     def changed(self, uri: str, text: str) -> None:
         """Take a file's new text; what is wrong with it is told when typing pauses."""
         self.texts[path_of(uri)] = text
+        self._tell_soon(uri)
+
+    def _tell_soon(self, uri: str) -> None:
         if (waiting := self._pauses.pop(uri, None)) is not None:
             waiting.cancel()
         loop = asyncio.get_running_loop()
@@ -154,7 +224,7 @@ class ProgramServer(LanguageServer):
             await self._tell_program(program)
 
     def _imports(self, uri: str, path: str) -> bool:
-        analysis = self._analyses[uri][1]
+        analysis = self._analyses[uri].analysis
         return any(reference.source == path for reference in analysis.inspection.modules.values())
 
     async def _tell_program(self, uri: str) -> None:

@@ -5,6 +5,7 @@ from ._errors import (
     ProgramRejected as ProgramRejected,
     RunFailed as RunFailed,
     asked_by_form as asked_by_form,
+    translated as translated,
 )
 from ._experiment import experiment as experiment
 from ._magics import load_magics as load_magics

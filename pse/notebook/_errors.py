@@ -117,7 +117,19 @@ class Interrupted(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Turn other errors that pse knows into the notebook's, with their words."""
+    """Turn other errors that pse knows into the notebook's, with their words.
+
+    Raises
+    ------
+    ProgramRejected
+        If a program is wrong.
+    NotebookError
+        If anything else is.
+
+    See Also
+    --------
+    pse.notebook.checked
+    """
     try:
         yield
     except NotebookError:
@@ -139,7 +151,9 @@ _PARAMETERS = (
     (r"--(debug|prefix|serial)\b", r"\1=True"),
 )
 _FIELDS = (
-    (rf"-[oD] ([\w.]+)={_ANY_VALUE}", r'\1 "\2"'),
+    (rf"-o ([\w.]+)={_ANY_VALUE}", r"\1=\2"),
+    (rf"-D (\w+)={_ANY_VALUE}", r'\1 "\2"'),
+    (r"\(-D( and -p)? sets? them\)", "(in this form)"),
     (rf"-p {_VALUE}", r"\1 processors"),
 )
 _COMMAND = re.compile(r"\bpse [a-z]+ |python -m pse")

@@ -1,5 +1,6 @@
 """Files as the page opens and saves them."""
 
+import json
 import os
 import resource
 import tempfile
@@ -37,6 +38,26 @@ def test_a_file_that_was_changed_elsewhere_is_not_overwritten(desk):
     assert "has changed on disk" in conflict["error"]["message"]
     desk.api("/file", "PUT", mine | {"revision": conflict["revision"]})
     assert (desk.folder / "two.coven").read_text() == mine["text"]
+
+
+def test_what_one_page_saves_all_pages_are_told(desk):
+    with desk.socket("/events") as one, desk.socket("/events") as other:
+        for _ in range(2):
+            read = desk.api("/file?path=heat.coven")
+        saved = desk.api("/file", "PUT", {**read, "text": f"{read['text']}// mine\n"})
+        told = {"type": "file", "path": "heat.coven", "revision": saved["revision"]}
+        assert [json.loads(page.recv(20)) for page in (one, other)] == [told, told]
+        desk.api("/file", "PUT", {**read, "revision": saved["revision"]})
+
+
+def test_a_file_that_changes_before_another_page_reads_it_is_told_to_the_first(folder):
+    path = folder.path / "x.coven"
+    path.write_text("coven 1\n")
+    folder.read("x.coven")
+    path.write_text("coven 1\n// theirs\n")
+    read = folder.read("x.coven")
+    assert folder.changes() == [{"path": "x.coven", "revision": read["revision"]}]
+    assert folder.changes() == []
 
 
 def test_a_file_that_was_deleted_is_said_to_be_and_can_be_saved_anew(desk):

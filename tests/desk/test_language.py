@@ -1,5 +1,7 @@
 """The language server and the graph over one WebSocket."""
 
+import json
+
 HEAT = "heat.coven"
 
 
@@ -89,3 +91,21 @@ def test_a_request_that_makes_no_sense_is_answered_and_the_conversation_goes_on(
     refused = language.request("coven/edit", {"uri": uri, "version": 0, "operations": [{"op": "x"}]})
     assert refused["refused"]["message"] == "there is no operation x"
     assert language.request("coven/graph", {"uri": uri})["name"] == "heat"
+
+
+def test_a_module_that_changes_on_disk_is_told_and_the_next_graph_knows_it(desk, language):
+    uri, _ = opened(desk, language)
+    module = desk.folder / "heat.c"
+    before = module.read_text()
+    with desk.socket("/events") as events:
+        graph = language.request("coven/graph", {"uri": uri})
+        assert graph["correct"]
+        for source, correct in (
+            (before.replace("module step(", "module stride("), False),
+            (None, False),
+            (before, True),
+        ):
+            module.unlink() if source is None else module.write_text(source)
+            assert json.loads(events.recv(20))["path"] == "heat.c"
+            graph = language.request("coven/graph", {"uri": uri})
+            assert graph["correct"] == correct

@@ -86,6 +86,9 @@ def ports(*names, type="f64[n]"):
         ("fortran", "f", ports("a", "A"), "a"),
         ("fortran", "code", ports("x"), "code"),
         ("pybind11", "py", None, "py"),
+        ("c", "printf", None, "printf"),
+        ("c++", "malloc", ports("x"), "malloc"),
+        ("c", "f", ports("o", type="object"), "o"),
     ],
 )
 def test_a_name_that_would_not_compile_is_refused(folder, language, name, ports, word):

@@ -1,21 +1,17 @@
 """The desk's page in a real browser: programs are drawn, changed on either side, and run."""
 
-import io
 import itertools
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="starlette is in the extra desk: pip install 'pse[desk]'")
 pytest.importorskip("selenium", reason="selenium isn't installed")
 
-from PIL import Image
 from pse_testing.browser import browser
 from pse_testing.desk_page import Page, serving
 from selenium.webdriver import Keys
@@ -276,6 +272,24 @@ def test_a_port_that_does_not_fit_says_why_and_nothing_is_connected(open_program
     assert page.save() == HEAT.read_text()
 
 
+def test_a_name_comes_first_when_it_is_typed_whole_and_what_has_no_thread_says_so(open_program):
+    page = open_program("heat.coven")
+    page.command("Add a module or statement")
+    for name in ("for", "if", "var"):
+        page.one("dialog input").send_keys(Keys.CONTROL, "a")
+        page.type(name)
+        page.wait(lambda name=name: page.one("dialog [role='option']").text.split()[0] == name)
+    page.press("Escape")
+    page.deselect()
+    page.command("Move to a thread")
+    page.wait(lambda: "Only calls have a thread" in page.one(".banner").text)
+    page.one(".cm-content").click()
+    assert "Escape and then Tab" in page.one(".cm-content").get_attribute("aria-description")
+    page.press("Escape")
+    page.press("Tab")
+    assert page.script("return document.activeElement.closest('.cm-content')") is None
+
+
 LABELS = "return [...document.querySelectorAll(arguments[0])].map((one) => one.ariaLabel)"
 
 
@@ -338,6 +352,23 @@ def test_a_run_prints_counts_and_colours_calls_by_time(open_desk):
     assert (page.folder / "heat.npy").is_file()
 
 
+def test_of_two_runs_that_are_compared_the_earlier_one_is_on_the_left(open_desk):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    run_small(page)
+    page.command("Run the program")
+    page.wait(lambda: page.all(".drawer button[role='tab']") and "Runs (2)" in page.one(".drawer").text)
+    page.command("Show the list of runs")
+    page.wait(lambda: [one.text for one in page.all("tr[data-run] td:nth-child(3)")] == ["done", "done"])
+    for box in page.all("tr[data-run] input"):
+        box.click()
+    page.click("Compare the two")
+    page.one(".comparison")
+    heads = [one.text for one in page.all(".comparison thead th")]
+    newer, older = (one.text for one in page.all("tr[data-run] td:nth-child(4)"))
+    assert heads == ["", older, newer, "Change"]
+
+
 BLOCK_OF = """
 const { model, timeline } = gantt;
 const { start, first, kind } = model.base;
@@ -359,134 +390,6 @@ def test_the_time_line_of_a_run_and_the_graph_select_the_same_call(open_desk, br
     page.select("step")
     asked = "return document.querySelector('pse-timeline').seen.address"
     page.wait(lambda: "step" in page.script(asked))
-    assert complaints(page) == []
-
-
-WAVE = """coven 1
-import "wave.py" { move }
-param f64 height = 1.0 live where height > 0
-program wave {
-  var f64[48, 64] u
-  zero() -> u
-  var f64 peak = 0.0
-  for k in 0 .. 100000 {
-    thread_A move(u, k, height) -> peak
-  }
-  thread_A print(peak)
-}
-"""
-MOVE = """import time
-
-import numpy as np
-
-
-#@ coven module move(inout f64 u[m, n], in i64 k, in f64 height, out f64 peak)
-def move(u, k, height):
-    time.sleep(0.01)
-    i, j = np.ogrid[: u.shape[0], : u.shape[1]]
-    u[...] = height * np.sin(0.2 * i + 0.02 * k) * np.cos(0.15 * j)
-    return float(u.max())
-"""
-INK = """
-const canvas = document.querySelector("figure[data-tag='u'] canvas");
-if (!canvas) return 0;
-const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-return new Set(data.filter((_, i) => i % 4 === 0)).size;
-"""
-
-
-def test_a_run_that_goes_on_is_held_changed_and_seen_from_the_page(open_desk):
-    page = open_desk("wave.coven", TALL, wave=WAVE, **{"wave.py": MOVE})
-    page.wait(lambda: page.calls())
-    page.command("Show or hide the run")
-    page.one("#run-form input[name='checkpoint']").click()
-    page.one("#run-form button.main").click()
-    page.click("Hold")
-    page.wait(lambda: "held at wave.coven:8:3" in page.one(".live .buttons").text)
-    page.one("input[name='watch u']").click()
-    page.one("input[name='watch peak']").click()
-    page.wait(lambda: page.script(INK) > 20)
-    assert page.one("figure[data-tag='u'] figcaption").text.startswith("u[48, 64]: ")
-    pause = int(page.one("figure[data-tag='u']").get_attribute("data-pause"))
-    page.click("Step")
-    page.wait(lambda: page.one("figure[data-tag='u']").get_attribute("data-pause") == str(pause + 1))
-    page.write("input[name='live height']", "3")
-    page.click("Checkpoint")
-    page.wait(lambda: list(page.folder.glob(".pse/runs/*/checkpoint/checkpoint.json")))
-    page.click("Go on")
-    page.wait(lambda: page.one("figure[data-tag='peak'] figcaption").text.startswith("peak: 2.9"))
-    page.click("Stop")
-    page.wait(lambda: page.all("p[data-state='stopped']"))
-    assert "failed" not in page.one(".watch table").text
-    assert complaints(page) == []
-
-
-SPACE = """coven 1
-import "space.py" { blob, swarm }
-program space {
-  var f64[12, 16, 20] u
-  var f64[50000, 4] x
-  thread_A blob(0) -> u
-  thread_A swarm(0) -> x
-  let rounds = i64(1e5)
-  for k in 0 .. rounds {
-    thread_A blob(k) -> u
-    thread_A swarm(k) -> x
-  }
-  thread_A print(u, x)
-}
-"""
-BLOB = """import time
-
-import numpy as np
-
-
-#@ coven module blob(in i64 k, out f64 u[l, m, n])
-def blob(k, u):
-    time.sleep(0.02)
-    x, y, z = np.ix_(*(np.linspace(-1, 1, size) for size in u.shape))
-    u[...] = np.exp(-3 * (x**2 + y**2 + z**2))
-
-
-#@ coven module swarm(in i64 k, out f64 x[n, m])
-def swarm(k, x):
-    x[...] = np.random.default_rng(7).normal(size=x.shape)
-    x[:, 3] = np.arange(len(x))
-"""
-
-
-def colours(element: Any) -> int:
-    """How many colours there are in what is drawn."""
-    drawn = Image.open(io.BytesIO(element.screenshot_as_png)).convert("RGB")
-    return len(np.unique(np.asarray(drawn).reshape(-1, 3), axis=0))
-
-
-def test_three_axes_are_slices_surfaces_and_volumes_and_rows_of_three_points(open_desk):
-    page = open_desk("space.coven", TALL, space=SPACE, **{"space.py": BLOB})
-    page.wait(lambda: page.calls())
-    page.command("Show or hide the run")
-    page.script("document.documentElement.style.setProperty('--drawer', '700px')")
-    page.one("#run-form button.main").click()
-    page.one("input[name='watch x']").click()
-    page.wait(lambda: colours(page.one("figure[data-tag='x'] canvas")) > 20)
-    words = page.one("figure[data-tag='x'] figcaption").text
-    assert words.startswith("x[50000, 4]: 1 row of 3, 0 to 50000"), words
-    page.one("input[name='watch x']").click()
-    page.one("input[name='watch u']").click()
-    page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas")) > 20)
-    from selenium.webdriver.support.ui import Select
-
-    page.click("Hold")
-    page.wait(lambda: "held at space.coven:9:3" in page.one(".live .buttons").text)
-    # Nobody knows beforehand how many rounds there are.
-    assert re.search(r"k:9 \d+$", page.one("[data-state]").text.strip())
-    assert re.fullmatch(r"\d+", page.one(".frame.for .badge").text)
-    way = Select(page.one("figure[data-tag='u'] select"))
-    for shown in ("surface", "volume"):
-        way.select_by_visible_text(shown)
-        page.wait(lambda: colours(page.one("figure[data-tag='u'] canvas[data-engine]")) > 20)
-    page.click("Stop")
-    page.wait(lambda: not page.all(".live"))
     assert complaints(page) == []
 
 
@@ -573,6 +476,29 @@ def test_a_file_that_was_changed_elsewhere_is_shown_or_both_texts_are_to_choose_
     assert "tol = 1e-5" in written
 
 
+def test_what_is_saved_in_another_tab_or_changed_in_a_module_is_shown_by_itself(open_desk, browser):
+    page = open_desk("heat.coven")
+    page.wait(lambda: page.calls())
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    browser.get(page.address)
+    page.wait(lambda: page.calls())
+    page.one(".cm-content").click()
+    page.press("Control", "Home")
+    page.type("// mine\n")
+    page.save()
+    assert not page.all(".banner")
+    browser.close()
+    browser.switch_to.window(first)
+    page.wait(lambda: page.text().startswith("// mine") and page.one(STATE).text == "saved")
+    module = page.folder / "heat.c"
+    before = module.read_text()
+    module.write_text(before.replace("module step(", "module stride("))
+    page.wait(lambda: page.all(".bar button.error") and page.all(".cm-lintRange-error"))
+    module.write_text(before)
+    page.wait(lambda: not page.all(".bar button.error") and not page.all(".cm-lintRange-error"))
+
+
 def test_one_save_waits_for_another(open_desk):
     page = open_desk("heat.coven")
     page.wait(lambda: page.calls())
@@ -648,8 +574,8 @@ def test_a_page_whose_server_is_gone_keeps_the_text_and_goes_on_with_the_next_on
         browser.close()
         browser.switch_to.window(first)
         page.wait(lambda: page.one(STATE).text == "not saved")
-        page.save()
         page.wait(lambda: not page.all(".banner"))
+        page.save()
         assert program.read_text().startswith("// kept")
         browser.get("about:blank")
 

@@ -48,7 +48,7 @@ class Page:
     def __init__(self, browser: Any, address: str, folder: Path) -> None:
         from selenium.webdriver.common.action_chains import ActionChains
 
-        self.browser, self.folder = browser, folder
+        self.browser, self.address, self.folder = browser, address, folder
         self.hands = ActionChains
         browser.get(address)
         self.wait(lambda: self.all(".bar .title"))

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,8 @@ class Directory:
     def read(self, name: object) -> dict[str, Any]:
         """Give a file's text and its revision."""
         path = self.find(name)
+        self.watch([str(path)])
         data = _data(path, str(name))
-        self.stamps[self.shown(path)] = _stamp(path)
         return {
             "path": self.shown(path),
             "uri": path.as_uri(),
@@ -117,6 +117,7 @@ class Directory:
             raise Refusal("the text is missing", help='give it as  "text": "…"')
         try:
             with locked_output(path):
+                self.watch([str(path)])
                 before = _read(path) if path.exists() else None
                 if (revision(before) if before is not None else None) != known:
                     raise _changed(str(name), before)
@@ -124,11 +125,15 @@ class Directory:
                 replace_file(path, data)
         except OSError as error:
             raise _unwritable(str(name), error) from None
-        self.stamps[self.shown(path)] = _stamp(path)
         return {"revision": revision(data), "path": self.shown(path), "uri": path.as_uri()}
 
+    def watch(self, paths: Iterable[str]) -> None:
+        """Look at these files from now on; what is known of one stays until all pages are told."""
+        for path in paths:
+            self.stamps.setdefault(Path(os.path.relpath(path, self.path)).as_posix(), _stamp(Path(path)))
+
     def changes(self) -> list[dict[str, Any]]:
-        """Give the files that were read here and have changed since, by whomever else."""
+        """Give the files that are looked at and have changed since, by a page or by whomever else."""
         found = []
         for name, stamp in list(self.stamps.items()):
             now = _stamp(self.path / name)

@@ -173,7 +173,7 @@ class Documents:
     """
 
     def __init__(self, server: ProgramServer, directory: Directory) -> None:
-        self._server, self._root = server, str(directory.path)
+        self._server, self._directory, self._root = server, directory, str(directory.path)
         self._known: dict[str, tuple[Names, ProgramModel]] = {}
         self._drawings: dict[str, Drawing] = {}
         self._answers: dict[str, Callable[[str, Json, ProgramModel], Any]] = {
@@ -210,6 +210,7 @@ class Documents:
         if model is None or model.analysis is not analysis:
             model = ProgramModel(analysis, names, self._server.finder, model)
             self._known[uri] = names, model
+            self._directory.watch(list(self._server.finder.stamps))
         return model
 
     def _graph(self, uri: str, params: Json, model: ProgramModel) -> Json:

@@ -14,6 +14,7 @@ from typing import Any
 from pse.desk.server._errors import Refusal
 from pse.desk.server._events import Event
 from pse.errors import PseError
+from pse.notebook import asked_by_form, translated
 from pse.runtime.control import RunControl, running
 from pse.views.frames import take_frame
 
@@ -43,7 +44,8 @@ def control_run(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         if action == "step":
             return run.step(_rounds(asked.get("rounds", 1)))
         if action == "set" and isinstance(values, dict):
-            return run.set(values)
+            with asked_by_form(), translated():
+                return run.set(values)
     raise Refusal(f"a run can't {action}", help="status, pause, resume, step, set, checkpoint")
 
 

@@ -16,6 +16,7 @@ from pse.modules.build import (
     TEMPLATE_ENDINGS,
     module_text,
     read_module_file,
+    require_function_name,
     require_source_names,
     template_text,
 )
@@ -43,6 +44,7 @@ def create_module(directory: Directory, asked: Mapping[str, Any]) -> Json:
         raise Refusal(f"there is no language {language}", help=f"choose one of {', '.join(TEMPLATE_ENDINGS)}")
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise Refusal(f"`{name}` can't be the name of a module", help="letters, digits and _ are possible")
+    require_function_name(name, language)
     require_source_names([name], language)
     ports = asked.get("ports")
     text = template_text(name, language) if ports is None else module_text(_signature(name, ports), language)

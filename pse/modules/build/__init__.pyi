@@ -10,7 +10,10 @@ from ._module_list import (
     split_reference as split_reference,
 )
 from ._new_module import module_text as module_text
-from ._reserved_words import require_source_names as require_source_names
+from ._reserved_words import (
+    require_function_name as require_function_name,
+    require_source_names as require_source_names,
+)
 from ._sanitizers import (
     parse_sanitizers as parse_sanitizers,
     sanitizer_environment as sanitizer_environment,

@@ -12,8 +12,8 @@ from pse.errors import UsageError
 from pse.language.types import DYNAMIC, Direction, Parameter, Signature
 from pse.modules.build._compiler_messages import prototype
 from pse.modules.build._module_list import directive_text
-from pse.modules.build._reserved_words import require_source_names
-from pse.modules.directives._interface import FORTRAN_TYPES, takes_communicator
+from pse.modules.build._reserved_words import require_function_name, require_source_names
+from pse.modules.directives._interface import FORTRAN_TYPES, impossible, takes_communicator
 
 
 def module_text(signature: Signature, language: str) -> str:
@@ -53,7 +53,10 @@ def module_text(signature: Signature, language: str) -> str:
     if language not in writers:
         help = f"choose {', '.join(writers)}, or start from the template: pse module new -l {language}"
         raise UsageError(f"there is no module in {language} for given ports", help=help)
+    require_function_name(signature.name, language)
     require_source_names(_names(signature), language)
+    for _, wrong, help in impossible(signature, language, arrays=language == "python"):
+        raise UsageError(wrong, help=help)
     return writers[language](signature)
 
 

@@ -22,6 +22,17 @@ _CPP_WORDS: Final = """
     reinterpret_cast requires static_assert static_cast std template this thread_local throw try typeid
     typename using virtual wchar_t xor xor_eq
 """
+_C_FUNCTIONS: Final = """
+    abort abs acos acosh asin asinh atan atan2 atanh atof atoi atol bcmp bcopy bzero cabs calloc carg cbrt
+    ceil cexp cimag clog conj copysign cos cosh cpow creal csin csqrt ctan erf erfc exit exp exp2 expm1 fabs
+    fdim floor fma fmax fmin fmod fprintf fputc fputs free frexp fscanf fwrite gamma hypot ilogb index
+    isalnum isalpha isdigit isfinite isinf islower isnan isprint isspace isupper j0 j1 jn labs ldexp lgamma
+    llabs log log10 log1p log2 logb lrint lround main malloc memchr memcmp memcpy memmove memset modf nan
+    nearbyint pow printf putchar puts realloc remainder rindex rint round scalbn scanf signbit sin sinh
+    snprintf sprintf sqrt sscanf strcat strchr strcmp strcpy strlen strncat strncmp strncpy strstr tan tanh
+    tgamma tolower toupper trunc vprintf y0 y1 yn
+"""
+"""Functions that the compiler knows, with their parameters, and `main`."""
 _C: Final = frozenset(_C_WORDS.split())
 _CPP: Final = _C | frozenset(_CPP_WORDS.split())
 _PYTHON: Final = frozenset(keyword.kwlist)
@@ -64,6 +75,29 @@ def require_source_names(names: Iterable[str], language: str) -> None:
         raise UsageError(f"`{taken}` is a reserved word of {shown}", help="choose another name")
     if language == "fortran":
         _require_fortran(names)
+
+
+def require_function_name(name: str, language: str) -> None:
+    """Refuse the name of a module that would be a function of C's library, with other parameters.
+
+    Parameters
+    ----------
+    name : str
+        The module's.
+    language : str
+        One of `TEMPLATE_ENDINGS`.
+
+    Raises
+    ------
+    UsageError
+        If it is.
+
+    Examples
+    --------
+    >>> require_function_name("printf", "python")
+    """
+    if language in ("c", "c++", "cython") and name in _C_FUNCTIONS.split():
+        raise UsageError(f"`{name}` is a function of C already", help="choose another name")
 
 
 def _require_fortran(names: list[str]) -> None:

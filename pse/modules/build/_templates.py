@@ -12,7 +12,7 @@ from typing import Final
 from pse.errors import UsageError, system_help
 from pse.files import require_directory
 from pse.language.syntax import require_name
-from pse.modules.build._reserved_words import require_source_names
+from pse.modules.build._reserved_words import require_function_name, require_source_names
 
 TEMPLATE_ENDINGS: Final = {
     "c": ".c",
@@ -237,6 +237,7 @@ def create_module_file(path: str, language: str) -> Path:
     target = target.with_suffix(ending)
     name = target.stem
     require_name(name, "module")
+    require_function_name(name, language)
     require_source_names([name], language)
     require_directory(target)
     try:

@@ -33,8 +33,8 @@ def take_frame(run: RunControl, tag: str) -> dict[str, Any]:
     -------
     dict
         For JSON: the shape of the tag, what a cell of the frame stands for, and the cells in single
-        precision; of more than three axes the middle. Or ``error``: why the tag has no value at the next
-        pause.
+        precision; of more than three axes the middle; how many are no finite number (``unknown``). Or
+        ``error``: why the tag has no value at the next pause.
 
     Raises
     ------
@@ -60,6 +60,7 @@ def _for_page(frame: Frame) -> dict[str, Any]:
     coloured = values[:, -1] if frame.points else values
     known = coloured[np.isfinite(coloured)]
     return {
+        "title": f"|{frame.tag}|" if frame.element in ("c64", "c128") else frame.tag,
         "shape": frame.shape,
         "block": frame.block,
         "pause": frame.pause,
@@ -68,6 +69,7 @@ def _for_page(frame: Frame) -> dict[str, Any]:
         "cells": values.shape,
         "low": float(known.min()) if known.size else None,
         "high": float(known.max()) if known.size else None,
+        "unknown": int(np.count_nonzero(~np.isfinite(values))),
         "data": base64.b64encode(values.astype("<f4").tobytes()).decode(),
     }
 

@@ -24,7 +24,7 @@ import {
 import type { ProgramNode, Target } from "./protocol";
 import { shownRun, stop } from "./runs";
 import { askModule, buildSource, openSource, saveSource } from "./sources";
-import { type ChooserItem, type Desk, type Theme, busy, desk, report, update } from "./store";
+import { type ChooserItem, type Desk, type Theme, busy, desk, note, report, update } from "./store";
 
 export interface Command {
   title: string;
@@ -170,7 +170,7 @@ function targetItem(node: ProgramNode, port: string, to: Target): ChooserItem {
 
 function chooseThread() {
   const calls = selectedNodes().filter((node) => node.call);
-  if (!calls.length) return;
+  if (!calls.length) return note("Only calls have a thread: select one.");
   const move = (thread: string | null) => void edit(calls.map(({ id }) => ({ op: "thread", node: id, thread })));
   choose("Move to a thread", [
     ...threadChoices(desk().graph!).map((thread) => ({ title: thread, run: () => move(thread) })),

@@ -4,7 +4,7 @@ import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { query, request, ServerError, Unreachable } from "./http";
 import type { ProgramFile } from "./protocol";
-import { type Message, type OpenFile, desk, note, oneByOne, say, update } from "./store";
+import { type Message, type OpenFile, desk, note, oneByOne, say, sayUnheard, update } from "./store";
 import { type Watcher, editorState, replaceText } from "./text/editor";
 
 export class OpenText {
@@ -75,7 +75,7 @@ export class OpenText {
       else this.differs(file, text, revision);
       return text === this.text;
     }
-    if (error instanceof Unreachable) this.complain(`Not saved: ${error.message}.`, "The text is kept in this page.");
+    if (error instanceof Unreachable) this.complaint = sayUnheard(`Not saved: ${error.message}.`, "The text is kept in this page.");
     else this.complain((error as Error).message, error instanceof ServerError ? error.help : null);
     return false;
   }
@@ -105,6 +105,7 @@ export class OpenText {
       return;
     }
     const disk = await request<ProgramFile>("GET", `file?${query({ path })}`);
+    if (disk.revision === file.revision) return; // Meanwhile this page has saved it.
     if (disk.text === this.text) this.isOnDisk(file, disk.text, disk.revision);
     else if (this.edited) this.differs(file, disk.text, disk.revision);
     else this.take(disk.text, disk.revision, `${path} was changed elsewhere: this is the new text.`);

@@ -17,9 +17,11 @@ const ask = (run: string, action: Action) => request<{ status: ControlStatus | n
 const know = (run: string, status: ControlStatus | null) =>
   status && update({ controls: { ...desk().controls, [run]: status } });
 
+/** Null if it was refused. */
 export async function control(run: string, action: Action) {
   const answer = await ask(run, action).catch(report);
   if (answer) know(run, answer.status);
+  return answer;
 }
 
 /** Find out once what a run has, as soon as it can be asked. */

@@ -7,7 +7,7 @@ import { request, ServerError, Unreachable } from "./http";
 import { drawGraph, listFiles, loadPalette, newProgram, openProgram, useLanguage } from "./program";
 import type { Session } from "./protocol";
 import { watchServer } from "./runs";
-import { type Theme, report, say, update } from "./store";
+import { type Theme, desk, report, say, update } from "./store";
 import "./style.css";
 import { connectLanguage } from "./text/language";
 
@@ -35,6 +35,7 @@ const openFirst = (path: string) =>
 function connection(connected: boolean) {
   update({ connected });
   if (!connected) return;
+  if (desk().message?.unheard) update({ message: null });
   void drawGraph().then(loadPalette);
 }
 

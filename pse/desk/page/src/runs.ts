@@ -2,7 +2,7 @@
 
 import { forgetConsoles, printed } from "./console";
 import { query, request, ServerError } from "./http";
-import { leave, openProgram, program, save, view } from "./program";
+import { drawGraph, leave, loadPalette, openProgram, program, save, view } from "./program";
 import { frameTaken, statusWanted } from "./live";
 import type { Advice, Comparison, Overview, Problem, Run, ServerEvent, Sites } from "./protocol";
 import { keepOpen } from "./socket";
@@ -138,7 +138,8 @@ function told(event: ServerEvent) {
       return frameTaken(event);
     case "file":
       void source.changedOnDisk(event.path, event.revision).catch(report);
-      return void program.changedOnDisk(event.path, event.revision).catch(report);
+      void program.changedOnDisk(event.path, event.revision).catch(report);
+      return void (event.path !== program.file?.path && drawGraph().then(loadPalette));
   }
 }
 

@@ -4,7 +4,7 @@ import type { EditorView } from "@codemirror/view";
 import { create } from "zustand";
 import type { Layout } from "./graph/boxes";
 import type { Scene } from "./graph/scene";
-import { ServerError } from "./http";
+import { ServerError, Unreachable } from "./http";
 import type {
   Build,
   ControlStatus,
@@ -70,7 +70,7 @@ export type Dialog =
   | { kind: "ask"; title: string; fields: AskedField[]; done: (values: Record<string, string>) => void }
   | { kind: "conflict"; of: Conflicting; theirs: string | null; revision: string | null };
 
-export type Message = Refusal & { calm: boolean };
+export type Message = Refusal & { calm: boolean; unheard?: boolean };
 
 export interface TextPlace {
   line: number;
@@ -165,6 +165,13 @@ export function say(message: string, help: string | null = null): Message {
   return said;
 }
 
+/** Say what the server did not hear: true until it is back. */
+export function sayUnheard(message: string, help: string | null = null): Message {
+  const said = { ...say(message, help), unheard: true };
+  update({ message: said });
+  return said;
+}
+
 export const note = (message: string) => update({ message: { message, help: null, calm: true } });
 
 /** Show what went wrong; a server that is gone is shown already. */
@@ -172,6 +179,7 @@ export function report(error: unknown): null {
   if (!desk().connected && !(error instanceof ServerError)) return null;
   const found = error instanceof ServerError ? (error.diagnostics[0] ?? error) : null;
   if (found) say(found.message, found.help);
+  else if (error instanceof Unreachable) sayUnheard(error.message);
   else say(error instanceof Error || (error as any)?.message ? String((error as Error).message) : String(error));
   return null;
 }

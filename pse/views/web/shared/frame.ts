@@ -2,6 +2,7 @@
 
 export interface Frame {
   tag: string;
+  title: string; // of complex numbers the tag between bars: absolute values are shown
   error?: string; // instead of all that follows
   shape: number[];
   block: number[];
@@ -11,6 +12,7 @@ export interface Frame {
   cells: number[]; // none: a number; one: a line; two: an image; three: a volume
   low: number | null;
   high: number | null;
+  unknown: number; // how many cells are no finite number
   data: string; // 32-bit numbers in base64
 }
 
@@ -26,9 +28,11 @@ export function range({ low, high }: Frame): [low: string, high: string] {
 }
 
 export function caption(frame: Frame): string {
-  const { tag, shape, cells, place, block, points } = frame;
+  const { title, shape, cells, place, block, points, unknown } = frame;
   const size = shape.length ? `[${shape.join(", ")}]` : "";
   const [low, high] = range(frame);
   const seen = points && block[0] > 1 ? `1 row of ${block[0]}, ` : "";
-  return `${tag}${size}: ${seen}${cells.length ? `${low} to ${high}` : low} · ${place}`;
+  if (!cells.length) return `${title}: ${unknown ? valuesOf(frame)[0] : low} · ${place}`;
+  const missing = unknown ? `, ${unknown} of ${cells.reduce((count, extent) => count * extent, 1)} no finite number` : "";
+  return `${title}${size}: ${seen}${low} to ${high}${missing} · ${place}`;
 }

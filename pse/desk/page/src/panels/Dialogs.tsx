@@ -51,7 +51,7 @@ function Chooser({ title, items }: { title: string; items: ChooserItem[] }) {
   const [typed, setTyped] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
-  const found = items.filter((item) => matches(`${item.title} ${item.detail ?? ""}`, typed)).slice(0, MOST_SHOWN);
+  const found = items.filter((item) => matches(`${item.title} ${item.detail ?? ""}`, typed)).toSorted((one, other) => nearness(other.title, typed) - nearness(one.title, typed)).slice(0, MOST_SHOWN);
   useEffect(() => void list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
   const pick = (item?: ChooserItem) => {
     if (!item || item.disabled) return;
@@ -106,6 +106,12 @@ function Chooser({ title, items }: { title: string; items: ChooserItem[] }) {
 /** Whether all words that were typed are in a text. */
 const matches = (text: string, typed: string) =>
   typed.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
+
+/** A title that is what was typed comes first, then those that begin so. */
+function nearness(title: string, typed: string): number {
+  const [known, asked] = [title, typed].map((text) => text.trim().toLowerCase());
+  return Number(known.startsWith(asked)) + Number(known === asked);
+}
 
 interface AskingProps {
   title: string;

@@ -51,7 +51,7 @@ function Parameters({ run, live }: { run: string; live: ControlStatus["live"] })
           label={name}
           name={`live ${name}`}
           value={String(live[name])}
-          done={(value) => void control(run, { action: "set", values: { [name]: value } })}
+          done={(value) => control(run, { action: "set", values: { [name]: value } })}
         />
       ))}
     </p>

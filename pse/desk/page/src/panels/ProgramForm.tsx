@@ -38,7 +38,7 @@ function Options({ graph }: { graph: ProgramGraph }) {
           key={`${name} ${thread}`}
           label={`option ${name}${thread ? ` ${thread}` : ""}`}
           value={value}
-          done={(text) => void edit([{ op: "option", name, thread, value: text || null }])}
+          done={(text) => edit([{ op: "option", name, thread, value: text || null }])}
         />
       ))}
       <TextField label="Set an option" value="" placeholder="name = value" choices={known.map((name) => `${name} = `)} done={setOption} />
@@ -49,13 +49,13 @@ function Options({ graph }: { graph: ProgramGraph }) {
 const NONE: string[] = [];
 
 const parameter = (name: string, field: string, text: string) =>
-  void edit([{ op: "parameter", name, field, value: text || null }]);
+  edit([{ op: "parameter", name, field, value: text || null }]);
 
 const partition = (name: string, field: string, text: string) =>
-  void edit([{ op: "partition", name, field, value: text || null }]);
+  edit([{ op: "partition", name, field, value: text || null }]);
 
 function setOption(text: string) {
   const [words, value] = text.split("=").map((part) => part.trim());
   const [name, thread = null] = words.split(/\s+/);
-  if (name && value) void edit([{ op: "option", name, thread, value }]);
+  if (name && value) return edit([{ op: "option", name, thread, value }]);
 }

@@ -38,7 +38,7 @@ function content(graph: ProgramGraph, count: number, node?: ProgramNode, frame?:
   return <ProgramForm graph={graph} />;
 }
 
-const change = (operation: Operation) => void edit([operation]);
+const change = (operation: Operation) => edit([operation]);
 
 function NodeForm({ graph, node }: { graph: ProgramGraph; node: ProgramNode }) {
   const problems = graph.diagnostics.filter((one) => one.node === node.id);
@@ -145,7 +145,7 @@ interface ReductionProps {
   port: ProgramPort;
   target: string;
   operation: string;
-  done: (target: string, operation: string) => void;
+  done: (target: string, operation: string) => unknown;
 }
 
 /** Only scalars are reduced. */

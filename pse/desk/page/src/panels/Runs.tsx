@@ -1,6 +1,6 @@
 // The runs that are kept: their times and reports; two of them compared; what the advisor proposes.
 
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { duration } from "../../../../views/web/shared/numbers";
 import { query } from "../http";
 import type { Advice, Comparison, Run } from "../protocol";
@@ -8,7 +8,7 @@ import { acceptAndRun, advice, compare, details, forget, going, showRun } from "
 import { desk, report, useDesk } from "../store";
 import { TimeLine } from "./TimeLine";
 
-type Shown = { kind: "report"; text: string } | { kind: "picture"; address: string } | { kind: "timeline"; run: Run } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; made: Comparison };
+type Shown = { kind: "report"; text: string } | { kind: "picture"; address: string } | { kind: "timeline"; run: Run } | { kind: "advice"; run: Run; advice: Advice } | { kind: "comparison"; of: Run[]; made: Comparison };
 
 export function Runs() {
   const runs = useDesk((desk) => desk.runs);
@@ -61,7 +61,7 @@ function RunRow({ run, chosen, marked, mark, show }: RowProps) {
       </td>
       <td>{run.program}</td>
       <td title={run.error?.message}>{run.state}</td>
-      <td>{new Date(run.started).toLocaleString()}</td>
+      <td>{begun(run)}</td>
       <td>{run.processors}</td>
       <td>{parameters.join(" ")}</td>
       <td>{run.wall === null ? "" : duration(1e9 * run.wall)}</td>
@@ -87,6 +87,8 @@ function RunRow({ run, chosen, marked, mark, show }: RowProps) {
   );
 }
 
+const begun = (run: Run) => new Date(run.started).toLocaleString();
+
 /** The picture of a run, of the selected call's calls if one is selected. */
 function ganttOf(run: Run): string {
   const node = desk().graph?.nodes.find((one) => one.call && desk().selection.has(one.id));
@@ -105,16 +107,28 @@ async function showAdvice(run: Run, show: (shown: Shown) => void) {
   else show({ kind: "advice", run, advice: found });
 }
 
-async function compareThem([left, right]: string[], show: (shown: Shown) => void) {
-  const made = await compare(left, right).catch(report);
-  if (made) show({ kind: "comparison", made });
+/** The run that began first stands on the left: the change is what has come since. */
+async function compareThem(ids: string[], show: (shown: Shown) => void) {
+  const of = desk().runs.filter((run) => ids.includes(run.id)).toSorted((one, other) => Date.parse(one.started) - Date.parse(other.started));
+  const made = await compare(of[0].id, of[1].id).catch(report);
+  if (made) show({ kind: "comparison", of, made });
 }
 
 function Result({ shown }: { shown: Shown }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.scrollIntoView(), [shown]);
+  return (
+    <div ref={place}>
+      <Content shown={shown} />
+    </div>
+  );
+}
+
+function Content({ shown }: { shown: Shown }) {
   if (shown.kind === "report") return <pre>{shown.text}</pre>;
   if (shown.kind === "timeline") return <TimeLine key={shown.run.id} run={shown.run} />;
-  if (shown.kind === "picture") return <img className="picture" src={shown.address} alt="Gantt chart of the run" />;
-  if (shown.kind === "comparison") return <Differences made={shown.made} />;
+  if (shown.kind === "picture") return <img className="picture" src={shown.address} alt="Gantt chart of the run" onLoad={(event) => event.currentTarget.scrollIntoView()} />;
+  if (shown.kind === "comparison") return <Differences of={shown.of} made={shown.made} />;
   const { text, diff, program } = shown.advice;
   return (
     <>
@@ -129,10 +143,17 @@ function Result({ shown }: { shown: Shown }) {
   );
 }
 
-function Differences({ made }: { made: Comparison }) {
+function Differences({ of, made }: { of: Run[]; made: Comparison }) {
   const rows = [...made.differences.map((row) => ({ ...row, change: "" })), ...made.rows];
   return (
-    <table>
+    <table className="comparison">
+      <thead>
+        <tr>
+          {["", ...of.map(begun), "Change"].map((title) => (
+            <th key={title}>{title}</th>
+          ))}
+        </tr>
+      </thead>
       <tbody>
         {rows.map((row) => (
           <tr key={row.what}>

@@ -9,34 +9,40 @@ interface TextProps {
   value: string;
   placeholder?: string;
   choices?: string[];
-  done: (value: string) => void;
+  done: (value: string) => unknown;
 }
 
-/** A text that counts when Enter is pressed or the field is left; Escape takes back what was typed. */
+/** A text that counts when Enter is pressed or the field is left; Escape takes back what was typed.  `done` may
+ * promise null for a text that is refused: it stays, marked, and only Enter sends it again. */
 export function TextField({ label, name = label, value, placeholder, choices, done }: TextProps) {
   const [typed, setTyped] = useState(value);
+  const [refused, setRefused] = useState<string | null>(null);
   const list = useId();
   useEffect(() => setTyped(value), [value]);
   const takeBack = (input: HTMLInputElement) => {
     flushSync(() => setTyped(value));
     input.blur();
   };
-  const finish = () => typed.trim() !== value && done(typed.trim());
+  const text = typed.trim();
+  const finish = async () => {
+    if (text !== value) setRefused((await done(text)) === null ? text : null);
+  };
   return (
     <label>
       {label}
       <input
         name={name}
         aria-label={name.startsWith(label) ? name : undefined /* the label alone may be short: "where" */}
+        aria-invalid={text === refused && text !== value}
         value={typed}
         placeholder={placeholder}
         list={choices && list}
         spellCheck={false}
         autoComplete="off"
         onChange={(event) => setTyped(event.target.value)}
-        onBlur={finish}
+        onBlur={() => text !== refused && void finish()}
         onKeyDown={(event) => {
-          if (event.key === "Enter") finish();
+          if (event.key === "Enter") void finish();
           if (event.key === "Escape") takeBack(event.currentTarget);
         }}
       />

@@ -54,7 +54,7 @@ const BEHAVIOUR: Extension = [
   indentUnit.of(" ".repeat(INDENT)),
   EditorState.languageData.of(() => [{ commentTokens: { line: "//" }, closeBrackets: { brackets: ["(", "[", "{", '"'] } }]),
   keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
-  EditorView.contentAttributes.of({ "aria-label": "Program text" }),
+  EditorView.contentAttributes.of({ "aria-label": "Program text", "aria-description": "Tab indents; Escape and then Tab goes on, F6 goes to the graph." }),
 ];
 
 export function editorState(text: string, language: Extension, watcher: Watcher): EditorState {
