@@ -116,7 +116,9 @@ def _offered(
 ) -> Iterator[types.CompletionItem]:
     last = before[-1] if before else ""
     text = lines.lines[place[0] - 1][: place[1] - 1]
-    if imported := re.match(r'\s*import\s+"([^"]*)("\s*\{[^}]*)?$', text):
+    if re.fullmatch(r"\s*import\s+\w*", text):
+        yield from (_item(f'"{file.label}"', Kind.File) for file in _files(analysis.path, ""))
+    elif imported := re.match(r'\s*import\s+"([^"]*)("\s*\{[^}]*)?$', text):
         yield from _imported(analysis, finder, imported[1], named=imported[2] is not None)
     elif last.startswith('"') and not typed:
         return

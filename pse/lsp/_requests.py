@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
 from collections.abc import Awaitable, Callable
@@ -76,12 +77,21 @@ def serve(host: str | None = None, port: int = 0) -> None:
     make_server
     """
     logging.basicConfig(level=logging.ERROR)
+    logging.getLogger().handlers[0].addFilter(_without_traceback)
     collect_rarely()
     server = make_server()
     if host is None:
         server.start_io(stdout=os.fdopen(os.dup(1), "wb"))  # It closes it, and others still look at theirs.
     else:
         server.start_tcp(host, port)
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Say in a line that a message is not JSON: that is the editor's mistake, not one of this program."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
+        record.msg, record.args, record.exc_info = f"a message is not JSON: {error}", (), None
+    return True
 
 
 async def _opened(ls: ProgramServer, params: types.DidOpenTextDocumentParams) -> None:

@@ -323,6 +323,22 @@ def test_panes_are_resized_by_their_edges_with_the_mouse_and_with_keys(open_desk
     assert complaints(page) == []
 
 
+def test_on_an_enlarged_page_a_run_leaves_the_graph_room(open_program, browser):
+    size = {"width": 650, "height": 450, "deviceScaleFactor": 2, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page = open_program("heat.coven")
+        page.command("Show or hide the run")
+        page.wait(lambda: page.one("#run-form").is_displayed())
+        rows = (".legend", ".react-flow__controls", "section.text")
+        legend, buttons, text = (page.one(one).rect for one in rows)
+        assert legend["y"] + legend["height"] < buttons["y"]
+        assert buttons["y"] + buttons["height"] < text["y"]
+        assert text["height"] > 90
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 STRUCK_OUT = """
 const over = (box) => document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
 return [...document.querySelectorAll(".edge-label")]

@@ -154,8 +154,12 @@ def test_a_program_that_is_wrong_does_not_run_and_says_where(desk):
     [
         ({"parameters": {"NX": "many"}}, "NX"),
         ({"parameters": {"QQ": "1"}}, "QQ"),
-        ({"options": {"queue_depth": "-1"}}, 'queue_depth "-1": queue_depth must be'),
-        ({"options": {"queue_depth": ""}}, 'queue_depth "": queue_depth must be'),
+        ({"options": {"queue_depth": "-1"}}, "queue_depth=-1: queue_depth must be"),
+        ({"options": {"queue_depth": ""}}, "queue_depth=: queue_depth must be"),
+        (
+            {"options": {"queue_depth": "x"}},
+            "or, for one thread:  queue_depth.thread_",
+        ),
         ({"processors": 0}, "processors"),
         ({"cluster": "nowhere"}, "nowhere"),
         ({"program": "missing.coven"}, "missing.coven"),

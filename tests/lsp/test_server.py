@@ -114,7 +114,9 @@ class Wire:
         self.say({"method": "initialized", "params": {}})
 
     def say(self, message):
-        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.write(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def write(self, data):
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
         self.process.stdin.flush()
 
@@ -162,6 +164,17 @@ def test_every_request_has_an_answer_and_no_mistake_of_an_editor_is_a_traceback(
     wire.say({"method": "exit"})
     assert wire.process.communicate(timeout=60)[1].decode() == ""
     assert wire.process.returncode == 0
+
+
+def test_a_message_that_is_not_json_is_told_in_a_line_and_the_next_one_is_answered(tmp_path):
+    wire = Wire(tmp_path)
+    wire.write(b"{not json")
+    wire.write(b"\xff")
+    assert wire.ask("shutdown", None)["result"] is None
+    wire.say({"method": "exit"})
+    said = wire.process.communicate(timeout=60)[1].decode().splitlines()
+    assert len(said) == 2, said
+    assert all("a message is not JSON: " in line for line in said)
 
 
 def words(data):

@@ -74,6 +74,8 @@ def test_members_files_modules_and_options_are_offered():
 
     assert at_end("coven 1\nprogram p {\n thread_B fft.") == {"rows"}
     assert {"heat.c", "gravity.c", "kernels/"} <= at_end('coven 1\nimport "')
+    assert {'"heat.c"', '"kernels/"'} <= at_end("coven 1\nimport ")
+    assert "for" not in at_end("coven 1\nprogram p {\n}\nimport ")
     assert at_end('coven 1\nimport "heat.c" { ') == {"init", "step"}
     assert {"arena", "queue_depth"} <= at_end("coven 1\noptions { ")
     assert {"import", "param", "segment", "program"} <= at_end("coven 1\n")
