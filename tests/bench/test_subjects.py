@@ -118,7 +118,7 @@ SMALL = {
     ),
     "reading": (reading, reading.Sizes(events=20_000), 7),
     "page": (page, page.Sizes(events=2000, processors=2, many=2000), 3),
-    "desk": (desk, desk.Sizes(calls=20, idle=0.2), 9),
+    "desk": (desk, desk.Sizes(calls=20, idle=0.2), 10),
     "analyze": (
         analyze,
         analyze.Sizes(
