@@ -188,7 +188,10 @@ class Symbols:
     def _known(self, statements: tuple[sx.Statement, ...], index: int) -> int:
         """Take over a part that begins with a statement; give how many statements are in it."""
         part = self._before._parts.get(id(statements[index])) if self._before is not None else None
-        if part is None or not all(map(is_, part.nodes, statements[index : index + len(part.nodes)])):
+        if part is None:
+            return 0
+        there = statements[index : index + len(part.nodes)]
+        if len(there) < len(part.nodes) or not all(map(is_, part.nodes, there)):
             return 0
         self._end_part()
         if part.scopes != self._part.scopes:

@@ -115,6 +115,7 @@ def known_of(analysis):
 @given(st.one_of(st.just(SEGMENTS), st.sampled_from(TEXTS)), st.lists(EDIT, min_size=1, max_size=5))
 @example(SEGMENTS, [(commented, 0.95, 0.0, "a"), (commented, 0.3, 0.0, "a"), (further_down, 0.6, 0.0, "a")])
 @example(SEGMENTS, [(commented, 0.95, 0.0, "a"), (with_word, 0.5, 0.4, "w"), (with_word, 0.1, 0.0, "n")])
+@example(SEGMENTS, [(twice, 0.0, 0.75, "copy"), (twice, 0.0, 0.5, "copy")])
 def test_an_edited_text_is_known_as_if_it_were_new(text, edits):
     path, finder = str(PROGRAMS / "text.coven"), Finder()
     kept = Analysis(text, path, PositionCodec(), finder)

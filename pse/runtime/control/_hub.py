@@ -266,5 +266,6 @@ def _whole(order: Mapping[str, Any], name: str, default: int, least: int) -> int
     """Give a whole number of an order: ranks would fail by another."""
     number = order.get(name, default)
     if not isinstance(number, int) or isinstance(number, bool) or number < least:
-        raise UsageError(f"{name} is {number!r}: expected a whole number, from {least}")
+        help = f"leave it out to have {default}"
+        raise UsageError(f"{name} is {number!r}: expected a whole number, from {least}", help=help)
     return number
