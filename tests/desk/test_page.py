@@ -276,8 +276,8 @@ def test_a_name_comes_first_when_it_is_typed_whole_and_what_has_no_thread_says_s
     page = open_program("heat.coven")
     page.command("Add a module or statement")
     for name in ("for", "if", "var"):
-        page.one("dialog input").send_keys(Keys.CONTROL, "a")
-        page.type(name)
+        field = page.one("dialog[aria-label='Add after the selection'] input")
+        field.send_keys(Keys.CONTROL, "a", Keys.NULL, name)
         page.wait(lambda name=name: page.one("dialog [role='option']").text.split()[0] == name)
     page.press("Escape")
     page.deselect()

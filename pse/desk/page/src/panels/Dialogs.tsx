@@ -84,7 +84,7 @@ function Chooser({ title, items }: { title: string; items: ChooserItem[] }) {
       <ul className="list" id="choices" role="listbox" ref={list}>
         {found.map((item, index) => (
           <li
-            key={`${item.title} ${item.detail}`}
+            key={index}
             role="option"
             aria-selected={index === at}
             aria-disabled={item.disabled}
