@@ -116,7 +116,7 @@ async function compareThem(ids: string[], show: (shown: Shown) => void) {
 
 function Result({ shown }: { shown: Shown }) {
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => place.current?.scrollIntoView(), [shown]);
+  useEffect(() => void place.current?.scrollIntoView(), [shown]);
   return (
     <div ref={place}>
       <Content shown={shown} />
