@@ -58,6 +58,12 @@ def test_a_file_that_changes_before_another_page_reads_it_is_told_to_the_first(f
     read = folder.read("x.coven")
     assert folder.changes() == [{"path": "x.coven", "revision": read["revision"]}]
     assert folder.changes() == []
+    folder.save("x.coven", "coven 1\n", read["revision"])
+    path.unlink()
+    assert folder.changes() == [{"path": "x.coven", "revision": None}]
+    folder.save("x.coven", "coven 1\n", None)
+    path.unlink()
+    assert folder.changes() == [{"path": "x.coven", "revision": None}]
 
 
 def test_a_file_that_was_deleted_is_said_to_be_and_can_be_saved_anew(desk):

@@ -28,6 +28,8 @@ MOST = 5000
 PROGRAM = ".coven"
 _IGNORED = {"__pycache__", "build", "node_modules"}
 _BOM = b"\xef\xbb\xbf"
+_UNTOLD = (-1, -1)
+"""The stamp of no file: pages are told of one that has it, whatever becomes of it."""
 _END = re.compile(r"\r\n|\n|\r")
 
 
@@ -117,7 +119,6 @@ class Directory:
             raise Refusal("the text is missing", help='give it as  "text": "…"')
         try:
             with locked_output(path):
-                self.watch([str(path)])
                 before = _read(path) if path.exists() else None
                 if (revision(before) if before is not None else None) != known:
                     raise _changed(str(name), before)
@@ -125,12 +126,15 @@ class Directory:
                 replace_file(path, data)
         except OSError as error:
             raise _unwritable(str(name), error) from None
+        self.stamps[self.shown(path)] = _UNTOLD
         return {"revision": revision(data), "path": self.shown(path), "uri": path.as_uri()}
 
     def watch(self, paths: Iterable[str]) -> None:
-        """Look at these files from now on; what is known of one stays until all pages are told."""
+        """Look at these files from now on; if one has changed already, all pages will be told."""
         for path in paths:
-            self.stamps.setdefault(Path(os.path.relpath(path, self.path)).as_posix(), _stamp(Path(path)))
+            name, now = Path(os.path.relpath(path, self.path)).as_posix(), _stamp(Path(path))
+            if self.stamps.setdefault(name, now) != now:
+                self.stamps[name] = _UNTOLD
 
     def changes(self) -> list[dict[str, Any]]:
         """Give the files that are looked at and have changed since, by a page or by whomever else."""
