@@ -77,6 +77,11 @@ class Sources(OpenFiles):
         super().__init__(texts)
         self.stamps: dict[str, Stamp] = {}
 
+    def look(self) -> dict[str, Stamp]:
+        """Stamp all of these files anew: none that nobody reads any more stays as it was."""
+        self.stamps = {path: stamp_of(path) for path in list(self.stamps)}
+        return self.stamps
+
     def _note(self, import_path: str, importing_file: str) -> None:
         path = resolved(import_path, importing_file)
         self.stamps[path] = stamp_of(path)
@@ -168,8 +173,9 @@ class ProgramServer(LanguageServer):
             known = self._analyses.get(uri)
             same = known is not None and known.is_of(document)
             if known is None or not same or known.is_outdated():
+                stamps = self.finder.look()
                 made = await asyncio.to_thread(self.analyse, document, document.source)
-                known = self._analyses[uri] = _Known(document.version, made, dict(self.finder.stamps))
+                known = self._analyses[uri] = _Known(document.version, made, stamps | self.finder.stamps)
                 if same:  # The editor was told what is wrong with it as its imports were.
                     self._tell_soon(uri)
             return known.analysis

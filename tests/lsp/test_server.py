@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
-from pygls.workspace import PositionCodec
+from pygls.workspace import PositionCodec, Workspace
 
 from pse.lsp import OpenFiles, Readings, _outline as outline, make_server
 from pse.lsp._analysis import Lines, collect_now
@@ -175,6 +175,29 @@ def test_a_message_that_is_not_json_is_told_in_a_line_and_the_next_one_is_answer
     said = wire.process.communicate(timeout=60)[1].decode().splitlines()
     assert len(said) == 2, said
     assert all("a message is not JSON: " in line for line in said)
+
+
+def test_a_program_is_analysed_anew_once_when_what_is_imported_changes_though_by_another_one(tmp_path):
+    for name in "ab":
+        source = f"#@ coven module {name}(out f64 x)\ndef {name}():\n    return 1.0\n"
+        (tmp_path / f"{name}.py").write_text(source)
+        program = f'coven 1\nimport "{name}.py" {{ {name} }}\nprogram p {{ {name}() -> x  print(x) }}\n'
+        (tmp_path / f"{name}.coven").write_text(program)
+
+    async def ask():
+        server = make_server()
+        server.protocol._workspace = Workspace(None)
+        uris = [(tmp_path / f"{name}.coven").as_uri() for name in "ab"]
+        before = [await server.fresh(uri) for uri in uris]
+        assert [await server.fresh(uri) for uri in uris] == before
+        (tmp_path / "a.py").unlink()
+        other = await server.fresh(uris[1])
+        assert await server.fresh(uris[1]) is other
+        after = [await server.fresh(uris[0]), other]
+        assert [await server.fresh(uri) for uri in uris] == after
+        return [{one.code for one in analysis.inspection.diagnostics} for analysis in (*before, *after)]
+
+    assert asyncio.run(ask()) == [set(), set(), {"E0501"}, set()]
 
 
 def words(data):
