@@ -20,9 +20,9 @@ from pse.language.syntax import format_program, parse_program
     "--check", "only_check", is_flag=True, help="Change nothing; exit code 1 if a file would change."
 )
 def command(files: tuple[str, ...], only_check: bool) -> None:
-    """Write programs in their canonical form; comments stay where they are, and line ends as they are.
+    """Write programs in their canonical form; comments stay where they are.
 
-    A file with syntax errors is left as it is (exit code 1).
+    Lines end as the first one of a file does.  A file with syntax errors is left as it is (exit code 1).
     """
     wrong = False
     for path in files:

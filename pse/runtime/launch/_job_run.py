@@ -36,7 +36,7 @@ from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
 from pse.runtime.supervise._exit_diagnosis import Diagnosis
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Records
-from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup
+from pse.runtime.supervise._processes import PipeHangup, ProcessManager, RankProcess
 from pse.runtime.supervise._rank_output import RankOutput
 from pse.text import text_bytes
 
@@ -215,7 +215,7 @@ class JobRun:
         for source in sources:
             if isinstance(source, RankOutput) and not source.read_available():
                 self.selector.unregister(source.fd)
-            elif isinstance(source, StdoutHangup):
+            elif isinstance(source, PipeHangup):
                 self.monitor.begins_to_die(source)
             elif isinstance(source, RankProcess):
                 self._conclude_unless_mpiexec_was_killed(self.monitor.ended(source))

@@ -26,7 +26,12 @@ from pse.runtime.request._prepared import Prepared
 from pse.runtime.supervise._error_format import describe_running, exit_code_of, format_error
 from pse.runtime.supervise._launcher_records import Launcher, Record, Records, find_launcher
 from pse.runtime.supervise._monitor_handle import Meeting, MonitoredJob, MonitorHandle
-from pse.runtime.supervise._processes import kept_proxy_descriptor, open_job_stderr, proxy_descriptor
+from pse.runtime.supervise._processes import (
+    hold_pipe,
+    kept_proxy_descriptor,
+    open_job_stderr,
+    proxy_descriptor,
+)
 from pse.text import text_bytes
 
 _TOKEN_BYTES = 16
@@ -80,6 +85,7 @@ class Node:
     def join(self, prepared: Prepared) -> None:
         """Open the board, and let no crash and no death on this node go without a name from now on."""
         self.board = _join_board(self.local, prepared, self.launcher if self.nodes[self.rank] == 0 else None)
+        hold_pipe()
         self.hosts, pids = _exchange_names(self.comm)
         names = [prepared.who(rank, self.hosts[rank], pids[rank]) for rank in range(self.comm.Get_size())]
         self.name = names[self.rank]

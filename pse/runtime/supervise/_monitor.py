@@ -22,10 +22,11 @@ from pse.runtime.supervise._output_holders import OutputHolders
 from pse.runtime.supervise._processes import (
     DEATH_PATIENCE,
     DeathOrder,
+    PipeHangup,
     ProcessManager,
     RankProcess,
-    StdoutHangup,
     find_ranks,
+    held_pipe,
     is_dead,
 )
 
@@ -42,7 +43,7 @@ class Monitor(ABC):
     mark : str, optional
         Environment entry that all of the job's processes have.
     selector : selectors.BaseSelector
-        Gets two descriptors for every rank, with its `RankProcess` and its `StdoutHangup` as data.
+        Gets two descriptors for every rank, with its `RankProcess` and its `PipeHangup` as data.
 
     Attributes
     ----------
@@ -91,7 +92,7 @@ class Monitor(ABC):
         for process in [] if self.complete else find_ranks(self._root, self._mark):
             self.add(process)
 
-    def add(self, process: RankProcess, hangup: StdoutHangup | None = None) -> None:
+    def add(self, process: RankProcess, hangup: PipeHangup | None = None) -> None:
         """Monitor a rank, whose descriptors belong to this object from now on."""
         if process.rank in self.ranks:
             for fd in (process.pidfd, *([hangup.fd] if hangup else [])):
@@ -102,7 +103,14 @@ class Monitor(ABC):
         self.holders.add(process)
         if process.pid != self._root:
             self._add_manager(_proc.parent(process.pid))
-        hangup = hangup or StdoutHangup.open(process)
+        self._watch(hangup or PipeHangup.open(process))
+
+    def watch_held_pipes(self) -> None:
+        """Watch the pipes that ranks hold: all have come as far as that."""
+        for process in self.watched:
+            self._watch(PipeHangup.open(process, held_pipe()))
+
+    def _watch(self, hangup: PipeHangup | None) -> None:
         if hangup:
             # A reading end is never ready to be written to: this reports nothing but the hang-up.
             self.selector.register(hangup.fd, selectors.EVENT_WRITE, hangup)
@@ -137,7 +145,7 @@ class Monitor(ABC):
                     return diagnosis
         return None
 
-    def begins_to_die(self, hangup: StdoutHangup) -> None:
+    def begins_to_die(self, hangup: PipeHangup) -> None:
         """Remember that a rank began to die, and when."""
         self.selector.unregister(hangup.fd)
         self._order.add(hangup)

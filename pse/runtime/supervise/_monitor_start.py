@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from pse import _proc
 from pse.runtime.supervise import _processes as processes
-from pse.runtime.supervise._processes import RankProcess, StdoutHangup
+from pse.runtime.supervise._processes import PipeHangup, RankProcess
 
 MPIEXEC = -1
 """Stands for mpiexec where there are ranks."""
@@ -47,9 +47,9 @@ class InheritedRanks:
         if mpiexec:
             self._add(RankProcess(MPIEXEC, *mpiexec), None)
         for process in processes.find_ranks(manager):
-            self._add(process, StdoutHangup.open(process))
+            self._add(process, PipeHangup.open(process))
 
-    def _add(self, process: RankProcess, hangup: StdoutHangup | None) -> None:
+    def _add(self, process: RankProcess, hangup: PipeHangup | None) -> None:
         self._note(process.pidfd, select.EPOLLIN)
         if hangup:
             self._note(hangup.fd, 0)  # A hang-up is reported in any case.
@@ -66,13 +66,13 @@ class InheritedRanks:
         self._epoll.close()
 
 
-def inherited_ranks(numbers: Sequence[int]) -> Iterator[tuple[RankProcess, StdoutHangup | None]]:
+def inherited_ranks(numbers: Sequence[int]) -> Iterator[tuple[RankProcess, PipeHangup | None]]:
     """Give what `InheritedRanks.numbers` has: first who began to die, in the order of that."""
     with select.epoll.fromfd(numbers[0]) as epoll:
         dying = {fd: place for place, (fd, _) in reversed([*enumerate(epoll.poll(0))])}
     ranks = [numbers[at : at + 4] for at in range(1, len(numbers), 4)]
     for rank, pid, pidfd, fd in sorted(ranks, key=lambda four: _place(dying, four[2:])):
-        yield RankProcess(rank, pid, pidfd), StdoutHangup(rank, fd) if fd != _NONE else None
+        yield RankProcess(rank, pid, pidfd), PipeHangup(rank, fd) if fd != _NONE else None
 
 
 def _place(dying: dict[int, int], fds: Sequence[int]) -> int:

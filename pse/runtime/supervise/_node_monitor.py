@@ -36,7 +36,7 @@ from pse.runtime.supervise._monitor_handle import WATCHING, MonitoredJob
 from pse.runtime.supervise._monitor_start import MPIEXEC, inherited_ranks
 from pse.runtime.supervise._node_links import DONE, FAILED, Link, NodeLinks
 from pse.runtime.supervise._output_holders import GRACE
-from pse.runtime.supervise._processes import ProcessManager, RankProcess, StdoutHangup, name_rank
+from pse.runtime.supervise._processes import PipeHangup, ProcessManager, RankProcess, name_rank
 from pse.text import text_bytes
 
 PATIENCE = 1.0
@@ -189,7 +189,7 @@ class NodeMonitor(Monitor):
         """Deal with a rank that begins to die or is dead, the end of mpiexec, or what the starter says."""
         if source is None:
             self._listen()
-        elif isinstance(source, StdoutHangup):
+        elif isinstance(source, PipeHangup):
             self.begins_to_die(source)
         elif isinstance(source, NodeLinks):
             source.accept()
@@ -215,7 +215,7 @@ class NodeMonitor(Monitor):
         """Say whether a process is mpiexec, which is monitored on its own."""
         return self._mpiexec is not None and pid == self._mpiexec.pid
 
-    def _inherit(self, process: RankProcess, hangup: StdoutHangup | None) -> None:
+    def _inherit(self, process: RankProcess, hangup: PipeHangup | None) -> None:
         """Monitor what the starter has handed over; who is dead already is so in this order."""
         if process.rank == MPIEXEC:
             self._mpiexec = process
@@ -256,6 +256,7 @@ class NodeMonitor(Monitor):
             for process in self.watched:
                 if process.rank not in job.pids:
                     self.settle(process, diagnose=False)
+            self.watch_held_pipes()
             os.write(1, WATCHING)
         os.close(1)
         if self.job and self.job.meeting and self.job.leads:

@@ -69,20 +69,21 @@ def name_rank(rank: int, host: str, pid: int, place: str = "") -> str:
 
 
 @dataclass(frozen=True)
-class StdoutHangup:
-    """The other end of a rank's standard output, which hangs up just before anybody sees the rank die.
+class PipeHangup:
+    """The other end of a pipe of a rank, which hangs up just before anybody sees the rank die.
 
     A dying process first closes its descriptors and only then is dead to others.  What follows from its death
-    (mpiexec begins to kill) comes after the first, but may well come before the second.
+    (mpiexec begins to kill) comes after the first, but may well come before the second.  Linux closes high
+    descriptors first: standard output may come after the one that mpiexec looks at, a held pipe comes before.
     """
 
     rank: int
     fd: int
 
     @classmethod
-    def open(cls, process: RankProcess) -> StdoutHangup | None:
-        """Open it; None if the rank's standard output is not a pipe, or the rank is dead already."""
-        path = f"/proc/{process.pid}/fd/1"
+    def open(cls, process: RankProcess, descriptor: int = 1) -> PipeHangup | None:
+        """Open that of a descriptor; None if it is not of a pipe, or the rank is dead already."""
+        path = f"/proc/{process.pid}/fd/{descriptor}"
         with contextlib.suppress(OSError):
             if stat.S_ISFIFO(os.stat(path).st_mode):
                 return cls(process.rank, os.open(path, os.O_RDONLY | os.O_NONBLOCK))
@@ -95,7 +96,7 @@ class DeathOrder:
     def __init__(self) -> None:
         self._order: list[int] = []
 
-    def add(self, hangup: StdoutHangup) -> None:
+    def add(self, hangup: PipeHangup) -> None:
         """Note that a rank began to die."""
         os.close(hangup.fd)
         self._order.append(hangup.rank)
@@ -190,13 +191,33 @@ def kept_proxy_descriptor() -> int:
     if proxy < 0:
         return proxy
     import fcntl
-    import resource
 
-    most = min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _KEPT_BELOW)
     try:
-        return fcntl.fcntl(proxy, fcntl.F_DUPFD_CLOEXEC, max(most - _KEPT_ROOM, 0))
+        return fcntl.fcntl(proxy, fcntl.F_DUPFD_CLOEXEC, max(_kept_end() - _KEPT_ROOM, 0))
     except OSError:
         return proxy
+
+
+def hold_pipe() -> None:
+    """Keep a pipe in this rank by which others see at once that it dies: `PipeHangup.open` of `held_pipe`."""
+    import fcntl
+
+    reading, writing = os.pipe()
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, held_pipe())
+    os.close(reading)
+    os.close(writing)
+
+
+def held_pipe() -> int:
+    """Give the descriptor of the pipe that ranks hold, above that of mpiexec."""
+    return max(_kept_end() - _KEPT_ROOM // 2, 0)
+
+
+def _kept_end() -> int:
+    import resource
+
+    return min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _KEPT_BELOW)
 
 
 def local_rank() -> int | None:

@@ -8,6 +8,9 @@ from pse_testing.jobs import LONG, Job, beside_python, has_mpich, has_open_mpi, 
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
 
+NAPS = (*LONG[:2], "-D", "milliseconds=300", "-D", "python=8", "-D", "round=4")
+"""Parameters of faulty.coven: when it says that it is well on the way, its threads B have begun to nap."""
+
 
 @pytest.mark.parametrize(
     ("rank", "parameters", "running"),
@@ -15,7 +18,7 @@ pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("nothing_left_behind")]
         (0, ["-D", "python=16"], r"\n  running: module misbehave, faulty\.coven:15:5"),
         (
             1,
-            [*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"],
+            NAPS,
             r"\n  running: module c\.nap, faulty\.coven:18:7",
         ),
         (2, [*LONG, "-D", "python=8"], ""),
@@ -33,7 +36,7 @@ def test_a_single_rank_stopped_from_outside_is_named_with_what_it_runs(rank, par
 
 @pytest.mark.skipif(has_open_mpi(), reason="mpiexec of Open MPI ends ranks before they have said anything")
 def test_all_ranks_stopped_from_outside_are_told_with_what_some_of_them_ran():
-    job = Job(launched(*LONG[:2], "-D", "milliseconds=300", "-D", "python=8"))
+    job = Job(launched(*NAPS))
     job.wait_for_words("well on the way", "out")
     job.hit(job.mpiexec(job.wait_for_ranks(5)[0]), signal.SIGTERM)
     assert job.wait() == 3
