@@ -429,6 +429,7 @@ def leave():
 """
 
 
+@pytest.mark.alone  # Any run that ends removes segments that nobody has mapped, but no directories of others.
 def test_what_open_mpi_leaves_of_a_rank_without_a_launcher_is_removed(tmp_path):
     (tmp_path / "leave.py").write_text(LEAVE.replace("NAME", tmp_path.name))
     (tmp_path / "p.coven").write_text('coven 1\nimport "leave.py" { leave }\nprogram p { leave() }\n')
