@@ -79,7 +79,7 @@ def frame_text(frame: Frame, width: int = 72) -> str:
     """
     values = frame.values
     if values.ndim == 0:
-        return f"{_name(frame)} at {frame.place}: {_number(frame)}\n"
+        return f"{frame.title} at {frame.place}: {_number(frame)}\n"
     while values.ndim > 2:
         values = values[len(values) // 2]
     known = values[np.isfinite(values)]
@@ -87,16 +87,12 @@ def frame_text(frame: Frame, width: int = 72) -> str:
     if high / 2 - low / 2 <= _ROUNDING * max(abs(low), abs(high)):
         high = low
     span = f"{_end_text(low)} to {_end_text(high)}" if known.size else "no numbers"
-    head = f"{_name(frame)} at {frame.place}, {span}"
+    head = f"{frame.title} at {frame.place}, {span}"
     return "\n".join([head, *_rows(values, low, high, width)]) + "\n"
 
 
 def _end_text(value: float) -> str:
     return number_text(value, zeros=False) if 1e-3 <= abs(value) < 1e6 or not value else f"{value:.3g}"
-
-
-def _name(frame: Frame) -> str:
-    return f"|{frame.tag}|" if frame.element in ("c64", "c128") else frame.tag
 
 
 def _number(frame: Frame) -> str:

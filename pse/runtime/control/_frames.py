@@ -69,6 +69,11 @@ class Frame:
     points: bool = False
     element: str = "f64"
 
+    @property
+    def title(self) -> str:
+        """The tag, between bars where its absolute values are shown."""
+        return f"|{self.tag}|" if self.element in ("c64", "c128") else self.tag
+
 
 def save_frames(frames: Sequence[Frame], output: str) -> None:
     """Write frames of a tag into one file.

@@ -60,7 +60,7 @@ def _for_page(frame: Frame) -> dict[str, Any]:
     coloured = values[:, -1] if frame.points else values
     known = coloured[np.isfinite(coloured)]
     return {
-        "title": f"|{frame.tag}|" if frame.element in ("c64", "c128") else frame.tag,
+        "title": frame.title,
         "shape": frame.shape,
         "block": frame.block,
         "pause": frame.pause,
