@@ -71,9 +71,9 @@ class Sizes:
     rounds: int = 300
     mpi4py: Mapping[str, Sequence[tuple[int, int]]] = field(
         default_factory=lambda: {
-            "heat": ((150, 512), (30, 1024)),
-            "spectrum": ((250, 128), (50, 256)),
-            "farm": ((30, 10_000),),
+            "heat": ((40, 512), (6, 1024)),
+            "spectrum": ((80, 128), (25, 256)),
+            "farm": ((9, 10_000),),
         }
     )
     turns: int = 20
