@@ -156,6 +156,16 @@ def mapped_files(pid: int | None = None) -> list[str]:
     return [fields[5] for line in lines if len(fields := line.split(maxsplit=5)) == 6]
 
 
+def connecting_users(client_port: int, server_port: int) -> set[int]:
+    """Give whose sockets of this machine connect from one port of TCP to another; root's may be another's."""
+    wanted = (f"{client_port:04X}", f"{server_port:04X}")
+    lines = (
+        line.split() for file in ("tcp", "tcp6") for line in _read(f"net/{file}").decode().splitlines()[1:]
+    )
+    ports = ((line[1].rpartition(":")[2], line[2].rpartition(":")[2], line[7]) for line in lines)
+    return {int(user) for client, server, user in ports if (client, server) == wanted}
+
+
 def _listed_children(pid: int) -> list[int]:
     """Read the living children of a process where the kernel lists them, which not every kernel does."""
     found: list[int] = []

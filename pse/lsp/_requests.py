@@ -16,7 +16,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from pse.errors import PseError
+from pse.errors import PseError, UsageError
 from pse.lsp import (
     _actions as actions,
     _completion as completion,
@@ -69,7 +69,7 @@ def serve(host: str | None = None, port: int = 0) -> None:
 
     Raises
     ------
-    OSError
+    UsageError
         If nobody can listen there.
 
     See Also
@@ -77,18 +77,25 @@ def serve(host: str | None = None, port: int = 0) -> None:
     make_server
     """
     logging.basicConfig(level=logging.ERROR)
-    logging.getLogger().handlers[0].addFilter(_without_traceback)
+    logging.getLogger().handlers[0].addFilter(_is_told)
     collect_rarely()
     server = make_server()
     if host is None:
         server.start_io(stdout=os.fdopen(os.dup(1), "wb"))  # It closes it, and others still look at theirs.
-    else:
+        return
+    try:
         server.start_tcp(host, port)
+    except OSError as error:
+        why = str(error.strerror).rpartition(": ")[2]  # asyncio says before it what it was doing.
+        message = f"the language server can't listen at {host}, port {port}: {why}"
+        raise UsageError(message, help="name another port: --tcp PORT") from None
 
 
-def _without_traceback(record: logging.LogRecord) -> bool:
-    """Say in a line that a message is not JSON: that is the editor's mistake, not one of this program."""
+def _is_told(record: logging.LogRecord) -> bool:
+    """Say in a line that a message is not JSON, the editor's mistake, and nothing of an end that it asks for."""
     error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, SystemExit):
+        return False
     if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
         record.msg, record.args, record.exc_info = f"a message is not JSON: {error}", (), None
     return True

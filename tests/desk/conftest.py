@@ -48,7 +48,12 @@ class Desk:
         self.process, self.folder, self.address = process, folder, address
         self.base, self.token = re.fullmatch(r"(http://[^/]+)/\?token=(.+)", address).groups()
         self.host = self.base.removeprefix("http://")
-        self.cookie = f"pse-desk-{self.host.rpartition(':')[2]}={self.token}"
+        self.cookie: str | None = None
+
+    def enter(self) -> None:
+        """Get the cookie, as a browser does that opens the address."""
+        answer = self.ask(f"/?token={self.token}", Cookie=None, Origin=None)
+        self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
 
     def ask(self, path: str, method: str = "GET", body: Any = None, **headers: str | None) -> Answer:
         """Ask as the page does; a header of None is left out."""
@@ -115,11 +120,12 @@ def started(
     folder: Path,
     *words: str,
     command: Sequence[str] = COMMAND,
+    browser: bool = False,
     complaints: IO[str] | None = None,
     **environment: str,
 ) -> Iterator[Desk]:
     """Start a desk on a folder, and end it; what it complains about goes into a file."""
-    line = [*command, str(folder), "--no-browser", *words]
+    line = [*command, str(folder), *([] if browser else ["--no-browser"]), *words]
     with subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=complaints, text=True, env={**os.environ, **environment}
     ) as process:
@@ -139,7 +145,7 @@ def _wait_until_it_answers(desk: Desk) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with contextlib.suppress(urllib.error.URLError):
-            desk.ask("/")
+            desk.enter()
             return
     raise AssertionError("the desk does not answer")
 

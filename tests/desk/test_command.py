@@ -47,6 +47,15 @@ def test_what_cannot_be_opened_is_refused_in_words(words, message):
     assert message in text
 
 
+def test_a_browser_that_is_waited_for_holds_nothing_up(programs, tmp_path):
+    """As w3m, and scripts: it ends after the desk."""
+    waiting = tmp_path / "browse"
+    waiting.write_text("#!/bin/sh\nwhile kill -0 $PPID 2> /dev/null; do sleep 0.1; done\n")
+    waiting.chmod(0o755)
+    with started(programs, browser=True, BROWSER=f"{waiting} %s") as desk:
+        assert desk.ask("/api/files").status == 200
+
+
 def test_a_port_in_use_is_named():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

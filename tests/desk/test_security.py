@@ -1,6 +1,8 @@
 """Who is kept out: each attack as a browser, or a script, would make it."""
 
 import json
+import os
+import subprocess
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -30,6 +32,28 @@ def test_without_the_cookie_everything_is_refused(desk, path, cookie):
     answer = desk.ask(path, Cookie=cookie, Origin=None)
     assert answer.status == 401
     assert b"open the address that `pse desk` printed" in answer.body
+
+
+def test_the_token_is_no_cookie(desk):
+    name = desk.cookie.partition("=")[0]
+    assert desk.ask("/api/files", Cookie=f"{name}={desk.token}", Origin=None).status == 401
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_of_the_machine_gets_no_cookie_for_the_address(desk):
+    """The command line of the browser, which has the address, is there for all to read."""
+    port = desk.host.rpartition(":")[2]
+    request = f"GET /?token={desk.token} HTTP/1.0\\r\\nHost: {desk.host}\\r\\n\\r\\n"
+    asking = f"exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; cat <&3"
+    nobody = 65534
+    others, own = (
+        subprocess.run(["bash", "-c", asking], user=user, capture_output=True, text=True, timeout=60).stdout
+        for user in (nobody, None)
+    )
+    assert "403" in others.splitlines()[0]
+    assert "set-cookie" not in others
+    assert "another user's" in others
+    assert "303" in own.splitlines()[0]
 
 
 def test_a_wrong_token_is_refused(desk):

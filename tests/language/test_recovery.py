@@ -133,12 +133,14 @@ def test_a_program_that_cannot_be_read_is_refused_with_the_reason(tmp_path):
         read_program("a\0b")
 
 
-def test_bytes_that_are_not_text_are_refused():
+def test_bytes_that_are_not_text_are_refused(finder):
     assert decode(b"\xef\xbb\xbfcoven 1\r\n", "p") == ("coven 1\r\n", ())
     (wrong,) = decode("coven 1\n// é ".encode() + b"\xe9", "p").diagnostics
     assert (wrong.code, wrong.span.line, wrong.span.column) == ("E0014", 2, 6)
     (wrong,) = decode(b"\x7fELF\0\0", "p").diagnostics
     assert wrong.code == "E0013"
+    typed = 'coven 1\nimport "a\0.c" { f }\nprogram p { print(1) }\n'
+    assert [d.code for d in check_program(typed, "p", modules=finder).diagnostics] == ["E0013"]
 
 
 def test_sources_of_module_files_are_read_for_quoting(tmp_path, finder):

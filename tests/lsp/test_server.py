@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 
@@ -287,6 +289,45 @@ def test_a_port_that_cant_be_is_told(address):
     told = subprocess.run([*COMMAND, "--tcp", address], capture_output=True, text=True, timeout=60)
     assert told.returncode == 2
     assert f"--tcp {address} names no port" in told.stderr
+
+
+def test_a_port_in_use_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = subprocess.run([*COMMAND, "--tcp", str(port)], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 2
+    assert told.stderr.startswith(
+        f"error: the language server can't listen at 127.0.0.1, port {port}: address"
+    )
+    assert "help: name another port" in told.stderr
+
+
+def test_an_editor_that_says_goodbye_over_tcp_ends_the_server_without_a_word():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen([*COMMAND, "--tcp", str(port)], stderr=subprocess.PIPE, text=True) as server:
+        with connected(port) as editor:
+            for number, method in enumerate(("initialize", "shutdown")):
+                send(editor, {"id": number, "method": method, "params": {"capabilities": {}}})
+                assert editor.recv(1 << 16)
+            send(editor, {"method": "exit"})
+            said = server.communicate(timeout=60)[1]
+    assert (server.returncode, said) == (0, "")
+
+
+def send(editor, message):
+    body = json.dumps({"jsonrpc": "2.0", **message})
+    editor.sendall(f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+
+
+def connected(port):
+    """Connect as soon as the server listens."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=60)
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline
 
 
 def test_without_pygls_the_command_says_what_to_install():

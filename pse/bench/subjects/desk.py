@@ -12,6 +12,7 @@ Beside each figure is the same for a program of a single call.
 from __future__ import annotations
 
 import contextlib
+import http.client
 import gzip
 import json
 import shutil
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,8 +212,8 @@ def _conversation(desk: _Desk) -> Iterator[Any]:
     from websockets.sync.client import connect
     from websockets.typing import Origin
 
-    base, _, token = desk.address.partition("/?token=")
-    headers = {"Cookie": f"pse-desk-{base.rpartition(':')[2]}={token}"}
+    base = desk.address.partition("/?token=")[0]
+    headers = {"Cookie": _cookie(desk.address)}
     address = f"ws{base[4:]}/lsp"
     with connect(address, origin=Origin(base), additional_headers=headers, max_size=None) as socket:
         document = {"uri": desk.path.as_uri(), "languageId": "coven", "version": 0}
@@ -219,6 +221,14 @@ def _conversation(desk: _Desk) -> Iterator[Any]:
         _tell(socket, {"method": "initialize", "id": 1, "params": {"capabilities": {}}})
         _tell(socket, {"method": "textDocument/didOpen", "params": opened})
         yield socket
+
+
+def _cookie(address: str) -> str:
+    """Get the cookie that a browser gets for the desk's address."""
+    asked = urllib.parse.urlsplit(address)
+    with contextlib.closing(http.client.HTTPConnection(asked.netloc)) as connection:
+        connection.request("GET", f"/?{asked.query}")
+        return str(connection.getresponse().headers["Set-Cookie"]).partition(";")[0]
 
 
 def _change(socket: Any, desk: _Desk, text: str) -> None:

@@ -31,6 +31,10 @@ def parse_watches(texts: Sequence[str]) -> dict[str, str]:
         if tag in watches:
             raise UsageError(f"--watch {text}: {tag} is given twice", help="leave out one of the two")
         check_output(output)
+        for other, taken in watches.items():
+            if os.path.realpath(taken) == os.path.realpath(output):
+                message = f"--watch {text}: {output} is written for {other}"
+                raise UsageError(message, help="name another file, one for each tag")
         watches[tag] = output
     return watches
 

@@ -1,13 +1,17 @@
 """Who may talk to the desk: the browser that knows the token, from the desk's own page, under its own name.
 
 Names other than the desk's in `Host` are DNS rebinding; another `Origin` is another site's page.  Both are
-refused before the token is looked at.
+refused before the token is looked at.  Whoever uses this machine may read the address in the command line of
+the browser that is opened with it, so other users' connections get no cookie for it, and the cookie is no
+part of it.
 """
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
+import os
+import secrets
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
@@ -16,6 +20,8 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pse import _proc
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -62,6 +68,7 @@ class Guard:
         self._application, self._token = application, token
         self._hosts, self._cookie = {host.lower() for host in hosts}, cookie
         self._proxied = proxied
+        self._secret = secrets.token_urlsafe(24)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or open one WebSocket."""
@@ -85,9 +92,7 @@ class Guard:
         if not _is_own_origin(scope, headers):
             return _refusal("this request comes from another page than the desk's", 403)
         if scope["type"] == "http" and scope["path"] == "/" and (given := _query_token(scope)):
-            return (
-                self._welcome() if hmac.compare_digest(given.encode(), self._token.encode()) else _unknown()
-            )
+            return self._welcome(scope) if _is_equal(given, self._token) else _unknown()
         return None if self._knows(headers.get("cookie", "")) else _unknown()
 
     def _is_own_name(self, host: str) -> bool:
@@ -101,13 +106,27 @@ class Guard:
             found = SimpleCookie(cookies).get(self._cookie)
         except CookieError:
             return False
-        return found is not None and hmac.compare_digest(found.value.encode(), self._token.encode())
+        return found is not None and _is_equal(found.value, self._secret)
 
-    def _welcome(self) -> Response:
+    def _welcome(self, scope: Scope) -> Response:
+        if _is_of_another_user(scope):
+            return _refusal("the desk is another user's of this machine; start one with `pse desk`", 403)
         # Behind a proxy the page, and its cookie, are in a folder.
         response = RedirectResponse("./", 303)
-        response.set_cookie(self._cookie, self._token, path=None, httponly=True, samesite="strict")
+        response.set_cookie(self._cookie, self._secret, path=None, httponly=True, samesite="strict")
         return response
+
+
+def _is_equal(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode(), secret.encode())
+
+
+def _is_of_another_user(scope: Scope) -> bool:
+    """Whether somebody else on this machine asks; what root forwards, as containers do, may be the user's."""
+    if not (scope.get("client") and scope.get("server")):
+        return False
+    users = _proc.connecting_users(scope["client"][1], scope["server"][1])
+    return not users <= {0, os.geteuid()}
 
 
 def _is_address(name: str) -> bool:

@@ -9,6 +9,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 import webbrowser
 from pathlib import Path
 from types import FrameType
@@ -67,10 +68,14 @@ def serve(path: str = ".", host: str = LOCAL, port: int = 0, *, browser: bool = 
     print(f"the desk: {address}\nCtrl+C ends it, and the runs that it started", flush=True)
     if host not in (LOCAL, "::1", "localhost"):
         print("warning: other machines can reach it, without encryption", file=sys.stderr, flush=True)
-    if browser:
-        with contextlib.suppress(webbrowser.Error):
-            webbrowser.open(address)
+    if browser:  # Some, as w3m and scripts, are waited for until they end.
+        threading.Thread(target=_browse, args=(address,), name="browser", daemon=True).start()
     _run(application, listening)
+
+
+def _browse(address: str) -> None:
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(address)
 
 
 def opened(path: str) -> tuple[Path, str | None]:

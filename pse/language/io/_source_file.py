@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 from pse.errors import UsageError, system_help
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.syntax._words import MAX_CHARACTERS
+from pse.language.syntax._words import MAX_CHARACTERS, NO_TEXT
 from pse.language.types._types import LANGUAGES
 
 
@@ -119,8 +119,7 @@ def decode(data: bytes, path: str) -> Source:
         message = f"the file is too long for a program: more than {MAX_CHARACTERS:,} characters"
         return Source("", (error_at("E0009", message, start, help="give the path of a .coven program"),))
     if b"\0" in data:
-        message = "this is not a text file: it contains null bytes"
-        return Source("", (error_at("E0013", message, start, help="give the path of a .coven file"),))
+        return Source("", (error_at("E0013", NO_TEXT, start, help="give the path of a .coven file"),))
     try:
         return Source(data.decode("utf-8-sig"), ())
     except UnicodeDecodeError as failure:

@@ -23,7 +23,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._grammar_cache import lexer
 from pse.language.syntax._pieces import Pieces
-from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING
+from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING, NO_TEXT
 from pse.language.types._types import Element
 from pse.records import dataclass
 
@@ -176,6 +176,8 @@ def scan(text: str, path: str, start: str = "program", before: Scanned | None = 
     """
     if len(text) > MAX_CHARACTERS:
         return Scanned([], [], (_too_long(len(text), path),))
+    if "\0" in text:
+        return Scanned([], [], (_not_a_text(path),))
     texts = [text] if "/*" in text else text.split("\n")
     raw = _read(texts, before.raw if before else {})
     numbered = _number(texts, raw, KEYWORDS[start], before.numbered if before else None)
@@ -404,6 +406,10 @@ def token_span(token: Token, path: str) -> Span:
     end_line = token.end_line or token.line or 1
     end_column = token.end_column or (token.column or 1) + len(token)
     return Span(path, token.line or 1, token.column or 1, end_line, end_column)
+
+
+def _not_a_text(path: str) -> Diagnostic:
+    return error_at("E0013", NO_TEXT, Span(path, 1, 1, 1, 1), help="give the path of a .coven file")
 
 
 def _too_long(length: int, path: str) -> Diagnostic:

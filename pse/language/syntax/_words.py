@@ -8,6 +8,8 @@ from pse.errors import UsageError
 MAX_CHARACTERS = 1 << 20
 """Longest program that is read; at 40 characters a line this is 26,000 lines."""
 
+NO_TEXT = "this is not a text file: it contains null bytes"
+
 MAX_NESTING = 100
 """Deepest nesting of braces, brackets and parentheses, and most operators in one expression."""
 

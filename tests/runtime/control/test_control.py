@@ -461,6 +461,7 @@ def test_changes_that_a_run_does_not_come_to_are_told(tmp_path):
     [
         (["--watch", "w=w.gif"], "controlled.coven has no tag w of numbers"),
         (["--watch", "u"], "--watch u: expected TAG=FILE"),
+        (["--watch", "u=u.gif", "--watch", "most=./u.gif"], "./u.gif is written for u"),
         (["--watch", "u=u.avi"], "the name u.avi: it must end in .npz, .gif, .mp4 or /"),
         (["--watch", "u=none/u.gif"], "there is no directory none"),
         (["--watch", "u=u.mp4"], "there is no ffmpeg on PATH to write u.mp4"),
