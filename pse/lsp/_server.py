@@ -7,6 +7,7 @@ and the texts' changes are pygls'.
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
 from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument
 
@@ -48,6 +50,9 @@ UNUSED = {"W0201", "W0202", "W0203", "W0204"}
 
 
 Stamp = tuple[int, int, int] | None
+
+_converter = functools.cache(default_converter)
+"""Reads and writes messages for all servers of a process: it compiles a function for each kind of them."""
 
 
 def stamp_of(path: str) -> Stamp:
@@ -137,7 +142,7 @@ class ProgramServer(LanguageServer):
     protocol: ProgramProtocol
 
     def __init__(self, readings: Readings | None = None) -> None:
-        super().__init__("pse", __version__, protocol_cls=ProgramProtocol)
+        super().__init__("pse", __version__, protocol_cls=ProgramProtocol, converter_factory=_converter)
         self._readings = readings or Readings()
         self.texts: dict[str, str] = {}
         self.finder = Sources(self.texts)
@@ -235,6 +240,7 @@ class ProgramServer(LanguageServer):
 
     async def _tell_program(self, uri: str) -> None:
         async with self.answering(uri):
+            await asyncio.sleep(0)  # An answer that is made is on its way before them.
             analysis = await self.fresh(uri)
             self._publish(uri, [_shown(analysis, analysis.path, d) for d in analysis.inspection.diagnostics])
         if uri in self._uncoloured:

@@ -29,13 +29,16 @@ _NOWHERE = -1
 
 
 class Part(NamedTuple):
-    """One part of a graph: `key` tells it from others in its list, `lines` are the numbers of its lines."""
+    """One part of a graph: `key` tells it from others in its list.
+
+    Where `sign` is as it was, too, the part is the same if nothing has changed that others decide.
+    """
 
     key: Hashable
+    sign: object
     source: Any
     start: int
     end: int
-    lines: tuple[int, ...]
 
 
 class Drawing:
@@ -81,8 +84,12 @@ class Drawing:
             "since": before.number,
             "moved": found.moved,
             "frames": found.changes(before._frames, self._frames, found.is_same_frame, writer.frame),
-            "nodes": found.changes(before._nodes, self._nodes, found.is_same_node, writer.node),
-            "edges": found.changes(before._edges, self._edges, found.is_same_edge, writer.edge),
+            "nodes": found.changes(
+                before._nodes, self._nodes, found.is_same_node, writer.node, found.is_node_untouched
+            ),
+            "edges": found.changes(
+                before._edges, self._edges, found.is_same_edge, writer.edge, found.is_edge_untouched
+            ),
             "diagnostics": found.changes(
                 before._diagnostics, self._diagnostics, found.is_same_diagnostic, writer.diagnostic
             ),
@@ -106,36 +113,42 @@ class Drawing:
 
     @cached_property
     def _frames(self) -> list[Part]:
-        return [_part(element) for element in self._writer.frames]
+        return [Part(e.id, object(), e, e.start, e.end) for e in self._writer.frames]
 
     @cached_property
     def _nodes(self) -> list[Part]:
-        return [_part(element) for element in self._writer.nodes]
+        mentioned = self.model.drawn.symbols.mentioned
+        return [
+            Part(e.id, (id(e.node), mentioned(e.node), _frame_id(e)), e, e.start, e.end)  # type: ignore[arg-type]
+            for e in self._writer.nodes
+        ]
 
     @cached_property
     def _edges(self) -> list[Part]:
-        return [Part(_ends(flow), flow, _NOWHERE, _NOWHERE, ()) for flow in self.model.flows]
+        return [Part(_ends(flow), flow.symbol, flow, _NOWHERE, _NOWHERE) for flow in self.model.flows]
 
     @cached_property
     def _diagnostics(self) -> list[Part]:
         return list(self._told())
 
     def _told(self) -> Iterator[Part]:
-        own, count = self.model.analysis.path, Counter[object]()
+        own, count, holder = self.model.analysis.path, Counter[object](), self._writer.holder
         for diagnostic in self._writer.diagnostics:
             span, key = diagnostic.span, (diagnostic.code, diagnostic.message)
             count[key] += 1
             start, end = self.model.text.range(span) if span.path == own else (_NOWHERE, _NOWHERE)
-            lines = span.line, *[place.line for place, _ in diagnostic.notes if place.path == own]
-            yield Part((key, count[key]), diagnostic, start, end, lines)
+            yield Part((key, count[key]), (diagnostic, holder(diagnostic)), diagnostic, start, end)
+
+    def lines(self, source: Any) -> tuple[int, ...]:
+        """Give the numbers of the lines that are told of a part."""
+        if isinstance(source, Diagnostic):
+            own = self.model.analysis.path
+            return source.span.line, *[place.line for place, _ in source.notes if place.path == own]
+        return (source.node.span.line,) if isinstance(source, Element) else ()
 
     def holder(self, diagnostic: Diagnostic) -> str | None:
         """Give the id of what a diagnostic is about."""
         return self._writer.holder(diagnostic)
-
-
-def _part(element: Element) -> Part:
-    return Part(element.id, element, element.start, element.end, (element.node.span.line,))
 
 
 def _frame_id(element: Element) -> str | None:
@@ -158,9 +171,9 @@ class _Comparison:
         self._before, self._after = before, after
         self._old, self._new = before.model, after.model
         old, new = self._old.text, self._new.text
-        start, self._at, end = change_between(old, new)
+        self._start, self._at, end = change_between(old, new)
         self._by = end - self._at
-        self._lines = new.count("\n", start, end) - old.count("\n", start, self._at)
+        self._lines = new.count("\n", self._start, end) - old.count("\n", self._start, self._at)
         at = before._writer.offsets.shown(self._at)
         by = after._writer.offsets.shown(end) - at
         self.moved = {"at": at, "by": by, "lines": self._lines}
@@ -172,11 +185,14 @@ class _Comparison:
         after: Sequence[Part],
         is_same: Callable[[Any, Any], bool],
         write: Callable[[Any], Json],
+        is_untouched: Callable[[Any], bool] = lambda _: True,
     ) -> Json:
         """Give which parts of a list are dropped, by their numbers, and which are put where."""
-        numbers = {part.key: number for number, part in enumerate(before)}
+        first, same = self._untouched(before, after, is_untouched)
+        between = range(first, len(before) - same)
+        numbers = {before[number].key: number for number in between}
         last, kept, put = -1, set[int](), []
-        for number, part in enumerate(after):
+        for number, part in enumerate(after[first : len(after) - same], first):
             old = numbers.get(part.key, -1)
             # What is kept is in the same order.
             if old > last and self._is_there(before[old], part) and is_same(before[old].source, part.source):
@@ -184,14 +200,41 @@ class _Comparison:
                 last = old
             else:
                 put.append([number, write(part.source)])
-        return {"dropped": [number for number in range(len(before)) if number not in kept], "put": put}
+        return {"dropped": [number for number in between if number not in kept], "put": put}
+
+    def _untouched(
+        self, before: Sequence[Part], after: Sequence[Part], is_untouched: Callable[[Any], bool]
+    ) -> tuple[int, int]:
+        """Count the first parts and the last ones that have nothing to do with the change."""
+        if any(model.drawn is not model.analysis for model in (self._old, self._new)):
+            return 0, 0
+        shorter, pairs = min(len(before), len(after)), zip(before, after, strict=False)
+        first = next((n for n, (a, b) in enumerate(pairs) if not self._stays(a, b, is_untouched)), shorter)
+        pairs = zip(reversed(before[first:]), reversed(after[first:]), strict=False)
+        same = next((n for n, (a, b) in enumerate(pairs) if not self._moves(a, b, is_untouched)), None)
+        return first, shorter - first if same is None else same
+
+    def _stays(self, old: Part, new: Part, is_untouched: Callable[[Any], bool]) -> bool:
+        """Whether a part is wholly before the change, and as it was."""
+        where = old.start == new.start and old.end == new.end < self._start
+        return where and old.key == new.key and old.sign == new.sign and is_untouched(new.source)
+
+    def _moves(self, old: Part, new: Part, is_untouched: Callable[[Any], bool]) -> bool:
+        """Whether a part is wholly behind a change within lines, and as it was."""
+        if old.start != _NOWHERE:
+            moved = old.start + self._by, old.end + self._by
+            if self._lines or old.start < self._at or moved != (new.start, new.end):
+                return False
+        return old.key == new.key and old.sign == new.sign and is_untouched(new.source)
 
     def _is_there(self, old: Part, new: Part) -> bool:
         """Whether a part is where another one would be if nothing but places had changed."""
         by, lines = (self._by, self._lines) if old.start >= self._at else (0, 0)
         end = old.end + (self._by if old.end >= self._at else 0)
-        moved = tuple([line + lines for line in old.lines]) if lines else old.lines
-        return old.start + by == new.start and end == new.end and moved == new.lines
+        if old.start + by != new.start or end != new.end:
+            return False
+        then, now = self._before.lines(old.source), self._after.lines(new.source)
+        return tuple([line + lines for line in then]) == now
 
     # Frames and nodes.
 
@@ -206,6 +249,12 @@ class _Comparison:
         if not self._is_same_element(old, new) or not self._is_same_text(old, new):
             return False
         return self._is_same_called(old.called, new.called) and self._are_same_types(old, new)
+
+    def is_node_untouched(self, node: Element) -> bool:
+        """Whether nothing has changed that decides what a node is, beside its own tree."""
+        if node.id in self._touched or not self._is_same_called(node.called, node.called):
+            return False
+        return not self._retyped or self._retyped.isdisjoint(self._new.drawn.symbols.mentioned(node.node))  # type: ignore[arg-type]
 
     def _is_same_element(self, old: Element, new: Element) -> bool:
         if new.id in self._touched or _frame_id(old) != _frame_id(new):
@@ -249,12 +298,9 @@ class _Comparison:
     @cached_property
     def _elsewhere(self) -> set[str]:
         """The ids of frames and nodes that are on another thread than they were, or out of PARALLEL."""
-        old = {element.id: self._where(element, self._old) for element in self._old.elements}
-        return {e.id for e in self._new.elements if old.get(e.id) != self._where(e, self._new)}
-
-    @staticmethod
-    def _where(element: Element, model: ProgramModel) -> tuple[str | None, bool]:
-        return model.thread(element), element.parallel
+        old = {e.id: (self._old.threads[e.id], e.parallel) for e in self._old.elements}
+        threads = self._new.threads
+        return {e.id for e in self._new.elements if old.get(e.id) != (threads[e.id], e.parallel)}
 
     # Edges and diagnostics.
 
@@ -265,6 +311,12 @@ class _Comparison:
         if old.symbol is new.symbol:
             return new.symbol not in self._retyped
         return self._old.drawn.type_of(old.symbol) == self._new.drawn.type_of(new.symbol)
+
+    def is_edge_untouched(self, edge: Flow) -> bool:
+        """Whether nothing has changed that decides what an edge is, beside its ends and its symbol."""
+        if self._elsewhere and not self._elsewhere.isdisjoint((edge.source.element.id, edge.target.id)):
+            return False
+        return edge.symbol not in self._retyped
 
     def is_same_diagnostic(self, old: Diagnostic, new: Diagnostic) -> bool:
         """Whether a diagnostic is what it was."""

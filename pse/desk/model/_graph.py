@@ -96,13 +96,13 @@ class GraphWriter:
         """Give what is told of the program as a whole."""
         model = self.model
         program = next((f for f in model.frames if f.kind == "program"), None)
-        threads = {thread for node in self.nodes if (thread := model.thread(node))}
+        threads = set(model.threads.values()) - {None}
         return {
             "version": version,
             "name": self.text.of(program.node.name.span) if program else None,  # type: ignore[union-attr]
             "correct": model.analysis.inspection.program is not None,
             "parsed": model.parsed,
-            "threads": sorted(threads),
+            "threads": sorted(threads),  # type: ignore[type-var]
             **self.items(),
         }
 

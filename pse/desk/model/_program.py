@@ -76,7 +76,7 @@ class ProgramModel:
         self._known = before._calls if before is not None else {}
         self._interfaces: dict[str, Ports] = {}
         self._before = before._interfaces if before is not None else {}
-        self._threads: dict[Element, str | None] = {}
+        self._placed: dict[str, bool] = {}
         self._segments: dict[str, sx.Segment | None] = {}
         self.flows: list[Flow] = Reaching(self.drawn.symbols, self._effects).flows(self.frames)
         self._known, self._before = {}, {}
@@ -196,20 +196,26 @@ class ProgramModel:
         sites = number_statements(program).sites if program is not None and known else ()
         return {(site.span.line, site.span.column): site for site in reversed(sites)}
 
+    @cached_property
+    def threads(self) -> dict[str, str | None]:
+        """The thread on which each element runs, by its id; None for what runs on none, and for a segment."""
+        return {element.id: self.thread(element) for element in self.elements}
+
     def thread(self, element: Element) -> str | None:
         """Give the thread on which a call runs; None for what runs on none, and for a segment."""
-        if element not in self._threads:
-            self._threads[element] = self._thread(element)
-        return self._threads[element]
-
-    def _thread(self, element: Element) -> str | None:
-        if element.call is None or self.is_segment(element) or self.is_swap(element):
+        if element.call is None or not self._is_placed(element):
             return None
         site = self._sites.get(self.text.place(element.start)) if self._sites else None
         if site is not None and site.moved and self.analysis.placement is not None:
             return self.analysis.placement.thread_of(site).label
         label = element.node.label if isinstance(element.node, sx.Call) else None
         return label.id if label is not None else self.default_thread
+
+    def _is_placed(self, call: Element) -> bool:
+        """Whether a thread runs what a call names."""
+        if call.called not in self._placed:
+            self._placed[call.called] = not self.is_segment(call) and not self.is_swap(call)
+        return self._placed[call.called]
 
     def is_segment(self, element: Element) -> bool:
         """Whether a node is a call of a segment."""
