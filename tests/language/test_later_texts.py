@@ -8,6 +8,7 @@ from pse_testing.example_counts import some_of
 
 from pse.language import inspect_program, parse_program
 from pse.language.syntax import scan
+from pse.modules import Finder
 
 HERE = Path(__file__).parent
 TEXTS = [
@@ -106,3 +107,23 @@ def test_only_what_an_edit_changes_is_checked_again(finder):
     second = inspect_program(renamed, "p.coven", modules=finder, before=first)
     pairs = zip(first.program.body, second.program.body, strict=True)
     assert [number for number, (old, new) in enumerate(pairs) if old is not new] == [151]
+
+
+@pytest.mark.parametrize(
+    ("text", "edit"),
+    [
+        ("zero() -> a\n zero() -> b\n print(a)\n print(b)", ("zero() -> b", "")),
+        ("zero() -> a\n zero() -> b\n print(a)\n print(b)", ("-> b", "-> a")),
+        ("zero() -> a\n zero() -> b\n print(a)\n thread_B zero() -> b\n print(b)", (" print(b)", "")),
+        ("zero() -> a\n if n > 1 { zero() -> b }\n print(a)\n print(b)", ("print(a)", "zero() -> b")),
+        ("zero() -> a\n zero() -> b\n for k in 0 .. n { copy(b) -> a }\n print(a)", ("zero() -> b", "")),
+    ],
+)
+def test_paths_of_a_text_that_was_edited_are_followed_as_if_it_were_new(text, edit):
+    old = f"coven 1\nparam i64 n = 8\nprogram p {{\n var f64[8] a\n var f64[8] b\n {text}\n}}\n"
+    new, known = old.replace(*edit), inspect_program(old, "p.coven", modules=Finder())
+    wrong = [inspect_program(one, "p.coven", modules=Finder()).diagnostics for one in (old, new)]
+    assert wrong[0] != wrong[1]
+    for text, found in ((new, wrong[1]), (old, wrong[0]), (new, wrong[1])):
+        known = inspect_program(text, "p.coven", modules=Finder(), before=known)
+        assert known.diagnostics == found

@@ -108,6 +108,8 @@ def _head(node: Node, block: sx.Block, text: Text) -> str:
 
 def _statement(node: sx.Statement, outer: Element, text: Text) -> list[Element]:
     match node:
+        case sx.Call():  # Most are.
+            return [_simple(node, node, node.callee.text, outer, text)]
         case sx.For() | sx.While() | sx.Parallel():
             return [_frame(node, node.body, outer, text)]
         case sx.If():
@@ -116,23 +118,25 @@ def _statement(node: sx.Statement, outer: Element, text: Text) -> list[Element]:
                 frames[0].end = text.range(node.then.span)[1]
                 frames.append(_frame(node.otherwise, node.otherwise, outer, text))
             return frames
+        case sx.Break():
+            return [_simple(node, None, "break", outer, text)]
+        case sx.Let(value=sx.CallExpression() as call):
+            return [_simple(node, call, node.name.id, outer, text)]
+    return [_simple(node, None, node.name.id, outer, text)]
+
+
+def _simple(
+    node: sx.Statement, call: sx.Call | sx.CallExpression | None, label: str, outer: Element, text: Text
+) -> Element:
     start, end = text.range(node.span)
-    call = _call(node)
     called = call.callee.text if call is not None else ""
-    label = called if isinstance(node, sx.Call) else "break" if isinstance(node, sx.Break) else node.name.id
     made = Element(_KINDS[type(node)], node, start, end, label, outer, call=call, called=called)
     made.parallel = _makes_parallel(outer)
-    return [made]
+    return made
 
 
 def _makes_parallel(frame: Element) -> bool:
     return frame.parallel or frame.kind == "parallel"
-
-
-def _call(node: sx.Statement) -> sx.Call | sx.CallExpression | None:
-    if isinstance(node, sx.Call):
-        return node
-    return node.value if isinstance(node, sx.Let) and isinstance(node.value, sx.CallExpression) else None
 
 
 def heads(node: Node) -> dict[str, Span | None]:

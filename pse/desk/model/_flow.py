@@ -92,7 +92,7 @@ class Reaching:
     def __init__(self, symbols: Symbols, effects_of: Callable[[Element], Effects]) -> None:
         self._symbols, self._effects_of = symbols, effects_of
         self._loops: dict[Element, Definitions] = {}
-        self._flows: dict[tuple[object, ...], Flow] = {}
+        self._flows: dict[Flow, None] = {}
         self._left: list[Definitions] = []
 
     def flows(self, frames: list[Element]) -> list[Flow]:
@@ -106,7 +106,7 @@ class Reaching:
             if isinstance(frame.node, sx.Segment):
                 for field in frame.node.outputs:
                     self._use(after, field.name, frame, field.name.id)
-        return sorted(self._flows.values(), key=_place)
+        return sorted(self._flows, key=_place)
 
     def _walk(self, inner: list[Element], known: Definitions, use: Callable[..., None]) -> Definitions:
         """Follow statements; gives the definitions that reach their end."""
@@ -180,8 +180,7 @@ class Reaching:
         if symbol is None:
             return
         for source in known.get(id(symbol), ()):
-            flow = Flow(source, to, port, symbol)
-            self._flows[id(source.element), source.port, id(source.loop), id(to), port, id(symbol)] = flow
+            self._flows[Flow(source, to, port, symbol)] = None
 
 
 def _place(flow: Flow) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from pse.language.check._call_resolution import thread_warnings
 from pse.language.check._context import Context
-from pse.language.check._dataflow_check import check_flow
+from pse.language.check._dataflow_check import Followed, check_flow
 from pse.language.check._declarations import Declarations, declare
 from pse.language.check._directive import STANDARD, ModuleFinder
 from pse.language.check._distribution_check import check_layouts
@@ -227,7 +227,7 @@ def _check(
     if kept is not None:
         kept.begin(context)
         context.kept = kept
-    body = _bodies(context, declarations, tree)
+    body = _bodies(context, declarations, tree, kept or KeptStatements())
     if not has_errors(context.diagnostics):
         unused = _unused(context, declarations, body) if body is not None else []
         context.diagnostics += [*unused, *context.warnings]
@@ -244,7 +244,9 @@ def _check(
     return CheckResult(program, diagnostics)
 
 
-def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> tuple[Statement, ...] | None:
+def _bodies(
+    context: Context, declarations: Declarations, tree: sx.Program, kept: KeptStatements
+) -> tuple[Statement, ...] | None:
     """Check the program's body, then the segments that nobody calls."""
     body = None
     if not declarations.programs and not declarations.segments:
@@ -259,7 +261,7 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
     if declarations.programs:
         context.frame = Frame(context.globals, body=declarations.programs[0].body)
         body = renumbered(statements(context, declarations.programs[0].body))
-        _flow(context, body, ())
+        kept.followed = _flow(context, body, (), kept.followed)
     tags = dict(context.tags)
     for entity in list(context.globals.names.values()):
         if _is_own_segment(entity, context) and entity.span not in context.globals.used:
@@ -270,10 +272,15 @@ def _bodies(context: Context, declarations: Declarations, tree: sx.Program) -> t
     return body
 
 
-def _flow(context: Context, body: tuple[Statement, ...], defined: Sequence[str]) -> None:
+def _flow(
+    context: Context, body: tuple[Statement, ...], defined: Sequence[str], known: Followed | None = None
+) -> Followed | None:
     """Check paths only where every statement is understood: a missing one would look like a missing write."""
-    if not has_errors(context.diagnostics):
-        context.diagnostics += check_flow(body, context.tags, _texts(context), defined)
+    if has_errors(context.diagnostics):
+        return known
+    wrong, followed = check_flow(body, context.tags, _texts(context), defined, known)
+    context.diagnostics += wrong
+    return followed
 
 
 def _texts(context: Context) -> dict[str, str]:

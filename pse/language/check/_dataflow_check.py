@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import takewhile
+from operator import is_
 from typing import NamedTuple
 
 from pse.language.check._ir import (
@@ -99,13 +101,39 @@ class _Loop:
     writes: dict[str, Span] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Followed:
+    """The paths of an earlier text, on which nothing was wrong.
+
+    Attributes
+    ----------
+    body : sequence of Statement
+        Its statements.
+    marks : list of (int, int)
+        How long the journal was before each of them, and what the time was.
+    time : int
+        The time at the end.
+    states : dict
+        The states of its tags at the end.
+    journal : list
+        What they were before each event.
+    """
+
+    body: Sequence[Statement]
+    marks: list[tuple[int, int]]
+    time: int
+    states: dict[str, _State]
+    journal: list[tuple[str, _State]]
+
+
 def check_flow(
     body: Sequence[Statement],
     tags: Mapping[str, Tag],
     texts: Mapping[str, str],
     defined: Iterable[str] = (),
-) -> list[Diagnostic]:
-    """Check all paths of a resolved program.
+    before: Followed | None = None,
+) -> tuple[list[Diagnostic], Followed | None]:
+    """Check all paths of a resolved program; give what is wrong, and what a later check can begin with.
 
     Parameters
     ----------
@@ -117,12 +145,15 @@ def check_flow(
         The texts of its files by path, from which messages take the names.
     defined : iterable of str
         Tags that have a value from the start (the inputs of a segment that is checked alone).
+    before : Followed, optional
+        The paths of an earlier text: through the statements with which it begins, too, they are not
+        followed again.
     """
     flow = _Flow(tags, texts)
     for tag in defined:
         flow.write(tag, tags[tag].span, None)
-    flow.block(body)
-    return flow.diagnostics
+    followed = flow.program(body, before)
+    return flow.diagnostics, None if flow.diagnostics else followed
 
 
 class _Flow:
@@ -176,6 +207,28 @@ class _Flow:
         self._set(tag, state, _State(True, True, (writer,) if writer else (), None, now, now))
 
     # Statements.
+
+    def program(self, body: Sequence[Statement], before: Followed | None) -> Followed:
+        """Walk all statements but those with which an earlier text begins, too."""
+        marks = self._resume(body, before) if before is not None else []
+        for statement in body[len(marks) :]:
+            marks.append((len(self._journal), self._time))
+            self._statement(statement)
+        return Followed(body, marks, self._time, self._states, self._journal)
+
+    def _resume(self, body: Sequence[Statement], before: Followed) -> list[tuple[int, int]]:
+        """Go to where an earlier text begins to differ; give the marks up to there.
+
+        A statement is the same object only where all that it names means the same.
+        """
+        same = len([*takewhile(bool, map(is_, body, before.body))])
+        ends = [*before.marks, (len(before.journal), before.time)]
+        length, time = ends[same]
+        states = dict(before.states)
+        for tag, state in reversed(before.journal[length:]):
+            states[tag] = state
+        self._states, self._journal, self._time = states, before.journal[:length], time
+        return before.marks[:same]
 
     def block(self, body: Sequence[Statement]) -> None:
         """Walk statements one after the other."""

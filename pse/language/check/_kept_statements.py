@@ -19,6 +19,7 @@ from typing import Any
 
 from pse.language.check._call_resolution import use_thread
 from pse.language.check._context import Context, tag_of
+from pse.language.check._dataflow_check import Followed
 from pse.language.check._ir import ModuleReference, Statement, Tag
 from pse.language.check._scope import (
     AliasEntity,
@@ -74,10 +75,10 @@ class _Kept:
 class _Run:
     """Kept statements behind each other in a block of the program, or of a use of a segment."""
 
-    def __init__(self, all: list[_Kept]) -> None:
-        self.all = all
-        self.nodes = tuple([kept.node for kept in all])
-        self.calls = sum(kept.calls for kept in all)
+    def __init__(self, keyed: list[tuple[Hashable, _Kept]]) -> None:
+        self.keyed, self.all = keyed, [kept for _, kept in keyed]
+        self.nodes = tuple([kept.node for kept in self.all])
+        self.calls = sum(kept.calls for kept in self.all)
 
     def is_at(self, items: tuple[sx.Statement, ...], index: int) -> bool:
         """Whether these very statements are in a block from one on."""
@@ -169,16 +170,22 @@ class KeptStatements:
     ----------
     before : KeptStatements, optional
         Those of an earlier text of the program.
+
+    Attributes
+    ----------
+    followed : Followed or None
+        The paths through the statements, or through those of the last text that had no mistake.
     """
 
     def __init__(self, before: KeptStatements | None = None) -> None:
         self._before, self._head = before, object()
+        self.followed: Followed | None = before.followed if before is not None else None
         self._pieces = Pieces[Hashable, _Kept](_moved, None)
         self._lines: dict[str, list[str]] = {}
         self._names: dict[str, dict[Span, str]] = {}
         self._now = Reads({}, {})
         self._runs: dict[tuple[int, str], _Run] = {}
-        self._open: list[_Kept] = []
+        self._open: list[tuple[Hashable, _Kept]] = []
         self._at: tuple[tuple[sx.Statement, ...], int, str] = ((), 0, "")
         self._known: dict[tuple[int, str], _Run] = {}
 
@@ -214,15 +221,15 @@ class KeptStatements:
         self._close()
         self._at = items, index + len(run.nodes), context.frame.prefix
         self._runs[key] = run
-        for kept in run.all:
-            self._pieces.keep(self._key(context, kept.node), kept.node.span.line, kept)
+        for known_as, kept in run.keyed:
+            self._pieces.keep(known_as, kept.node.span.line, kept)
         _do_all_again(context, run.joined, entities)
         return run
 
     def _close(self) -> None:
         """End a run of statements."""
         if len(self._open) > 1:
-            self._runs[id(self._open[0].node), self._at[2]] = _Run(self._open)
+            self._runs[id(self._open[0][1].node), self._at[2]] = _Run(self._open)
         self._open = []
 
     def check(self, node: sx.Statement, check: Callable[[], list[Statement]]) -> list[Statement]:
@@ -234,13 +241,13 @@ class KeptStatements:
             entities = _read_again(context, kept, self._now)
             if entities is not None:
                 _do_again(context, kept, entities)
-                self._open.append(kept)
+                self._open.append((key, kept))
                 return kept.made
         made, known = self._noted(context, node, check)
         if known is None:
             self._close()
         else:
-            self._open.append(self._pieces.keep(key, line, known))
+            self._open.append((key, self._pieces.keep(key, line, known)))
         return made
 
     def _key(self, context: Context, node: sx.Statement) -> Hashable:

@@ -37,6 +37,9 @@ class Span:
     end_column: int
     calls: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
 
+    def __hash__(self) -> int:
+        return hash((self.line, self.column, self.end_column))  # Enough to tell most from each other.
+
     def __str__(self) -> str:
         steps, shown, here = [*self.calls, (self.path, self.line, self.column)], [], None
         for path, line, column in steps:

@@ -29,7 +29,7 @@ class Dotted:
     @property
     def text(self) -> str:
         """The name as written."""
-        return ".".join(part.id for part in self.parts)
+        return self.parts[0].id if len(self.parts) == 1 else ".".join(part.id for part in self.parts)
 
 
 @dataclass(frozen=True)
