@@ -102,7 +102,7 @@ class GraphWriter:
             "name": self.text.of(program.node.name.span) if program else None,  # type: ignore[union-attr]
             "correct": model.analysis.inspection.program is not None,
             "parsed": model.parsed,
-            "threads": sorted(threads),  # type: ignore[type-var]
+            "threads": sorted(threads),
             **self.items(),
         }
 
