@@ -160,9 +160,20 @@ class Symbols:
         """Give the symbols that can be used at a place; an inner one of a name before an outer one."""
         holds = {id(symbol.scope): _holds(symbol.scope, line, column) for symbol in self._scoped}
         inside = [s for s in self.all if s.kind not in _APART and holds[id(s.scope)]]
-        yield from sorted(
-            inside, key=lambda s: (0, 0) if s.scope is None else (-s.scope.line, -s.scope.column)
-        )
+        yield from sorted(inside, key=_outwards)
+
+    @cached_property
+    def _named(self) -> dict[str, list[Symbol]]:
+        found = dict[str, list[Symbol]]()
+        for symbol in self.all:
+            if symbol.kind not in _APART:
+                found.setdefault(symbol.name, []).append(symbol)
+        return found
+
+    def meant(self, name: str, line: int, column: int) -> Symbol | None:
+        """Give what a name means at a place: the first one of that name that is visible there."""
+        inside = [s for s in self._named.get(name, ()) if _holds(s.scope, line, column)]
+        return min(inside, key=_outwards, default=None)
 
     def of_kind(self, *kinds: str) -> list[Symbol]:
         """Give the symbols of some kinds, in textual order."""
@@ -486,6 +497,11 @@ def _is_same(one: Symbol, other: Symbol) -> bool:
     nodes = [node if isinstance(node, tuple) else (node,) for node in (one.node, other.node)]
     of_same = len(nodes[0]) == len(nodes[1]) and all(map(is_, *nodes))
     return of_same and one.span is other.span and (one.kind, one.scope) == (other.kind, other.scope)
+
+
+def _outwards(symbol: Symbol) -> tuple[int, int]:
+    """Give what symbols are sorted by to have inner ones before outer ones."""
+    return (0, 0) if symbol.scope is None else (-symbol.scope.line, -symbol.scope.column)
 
 
 def _holds(scope: Span | None, line: int, column: int) -> bool:

@@ -123,3 +123,15 @@ def test_an_edited_text_is_known_as_if_it_were_new(text, edits):
         text = "\n".join(edit(text.split("\n"), *how))
         kept = kept.remade(text)
         assert known_of(kept) == known_of(Analysis(text, path, PositionCodec(), finder))
+
+
+def test_a_name_means_the_first_of_that_name_that_is_visible():
+    symbols = Analysis(SEGMENTS, str(PROGRAMS / "text.coven"), PositionCodec(), Finder()).symbols
+    for line, written in enumerate(SEGMENTS.split("\n"), 1):
+        seen = {}
+        for symbol in symbols.visible(line, len(written) + 1):
+            seen.setdefault(symbol.name, symbol)
+        names = {symbol.name for symbol in symbols.all}
+        assert {name: symbols.meant(name, line, len(written) + 1) for name in names} == {
+            name: seen.get(name) for name in names
+        }

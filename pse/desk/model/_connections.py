@@ -77,8 +77,7 @@ def _obstacle(
     model: ProgramModel, name: sx.Identifier, kind: Type | None, element: Element, port: Port
 ) -> str | None:
     found = model.drawn.symbols.of(name.span)
-    place = model.text.place(element.start)
-    seen = next((s for s in model.drawn.symbols.visible(*place) if s.name == name.id), None)
+    seen = model.drawn.symbols.meant(name.id, *model.text.place(element.start))
     if found is None or seen is not found:
         return f"`{name.id}` is not visible here: it belongs to another block or segment"
     if kind is None or port.type is None:
