@@ -190,9 +190,13 @@ def check_layouts(program: ResolvedProgram, environment: Mapping[str, Value]) ->
     partitions = {partition.name: partition for partition in program.partitions}
     distributed = [tag for tag in program.tags.values() if tag.type.distribution.distributed]
     found = [wrong for tag in distributed for wrong in _wrong_with(tag, partitions, environment)]
-    for site in call_sites(program.body):
-        combined = [o for o in site.outputs if o.reduction or _is_scan(site)]
-        found += [wrong for o in combined for wrong in _uneven(o, program.tags, partitions, environment)]
+    found += [
+        wrong
+        for site in call_sites(program.body)
+        for output in site.outputs
+        if output.reduction is not None or _is_scan(site)
+        for wrong in _uneven(output, program.tags, partitions, environment)
+    ]
     found += _loop_limits(program.body, environment)
     if not environment:
         found += [wrong for tag in distributed for wrong in _changing(tag, program.tags)]

@@ -68,6 +68,8 @@ def order_files(
     """
     walk = _FileWalk(text)
     walk.statements(body, {})
+    if not walk.waits:
+        return tuple(body), walk.found
     first = {use.site.id: use for uses in walk.waits.values() for use in uses}
     for use in first.values():
         _declare(use, tags)
