@@ -159,11 +159,9 @@ def mapped_files(pid: int | None = None) -> list[str]:
 def connecting_users(client_port: int, server_port: int) -> set[int]:
     """Give whose sockets of this machine connect from one port of TCP to another; root's may be another's."""
     wanted = (f"{client_port:04X}", f"{server_port:04X}")
-    lines = (
-        line.split() for file in ("tcp", "tcp6") for line in _read(f"net/{file}").decode().splitlines()[1:]
-    )
-    ports = ((line[1].rpartition(":")[2], line[2].rpartition(":")[2], line[7]) for line in lines)
-    return {int(user) for client, server, user in ports if (client, server) == wanted}
+    lines = (_read("net/tcp") + _read("net/tcp6")).decode().splitlines()
+    sockets = (line.split() for line in lines if ":" in line.split()[1])  # Others are headings.
+    return {int(one[7]) for one in sockets if (one[1].split(":")[1], one[2].split(":")[1]) == wanted}
 
 
 def _listed_children(pid: int) -> list[int]:

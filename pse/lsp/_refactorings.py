@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from pse.errors import UsageError
-from pse.language import Span
+from pse.language import Severity, Span
 from pse.language.syntax import ast as sx
 from pse.language.types import render_type
-from pse.lsp._actions import Edit, code_action, contains, program_of
+from pse.lsp._actions import Edit, Edits, code_action, contains, edited, program_of
 from pse.lsp._analysis import Analysis
 
 KIND = types.CodeActionKind.RefactorRewrite
@@ -102,7 +102,20 @@ def extract_segment(analysis: Analysis, selected: Sequence[Span], name: str) -> 
     made = Edit(Span(whole.path, program.line, 1, program.line, 1), f"{head}\n{body}\n}}\n")
     given = f" -> {', '.join(tag for tag, _ in outputs)}" if outputs else ""
     call = Edit(whole, f"{name}({', '.join(tag for tag, _ in inputs)}){given}")
+    _require_sound(analysis, (made, call))
     return [made, call]
+
+
+def _require_sound(analysis: Analysis, edits: Edits) -> None:
+    """Refuse edits after which the program has errors that it did not have."""
+    before = {(d.code, d.message) for d in analysis.inspection.diagnostics}
+    after = analysis.remade(edited(analysis.lines, edits)).inspection.diagnostics
+    for found in after:
+        if found.severity is Severity.ERROR and (found.code, found.message) not in before:
+            raise UsageError(
+                f"these statements can't be a segment: {found.message}",
+                help=found.help or f"see `pse explain {found.code}`",
+            )
 
 
 def _selected(analysis: Analysis, within: types.Range) -> list[Span]:

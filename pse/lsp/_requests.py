@@ -92,7 +92,7 @@ def serve(host: str | None = None, port: int = 0) -> None:
 
 
 def _is_told(record: logging.LogRecord) -> bool:
-    """Say in a line that a message is not JSON, the editor's mistake, and nothing of an end that it asks for."""
+    """Say in a line that a message is not JSON, which editors get wrong; an end that they ask for is none."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, SystemExit):
         return False
@@ -202,7 +202,7 @@ async def _hints(ls: ProgramServer, params: types.InlayHintParams) -> list[types
 async def _actions(ls: ProgramServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     analysis = await ls.fresh(params.text_document.uri)
     fixes = await asyncio.to_thread(actions.quick_fixes, analysis, ls.finder, params.range)
-    return [*fixes, *refactorings.refactorings(analysis, params.range)]
+    return [*fixes, *await asyncio.to_thread(refactorings.refactorings, analysis, params.range)]
 
 
 async def _format(ls: ProgramServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:

@@ -101,6 +101,9 @@ def test_without_a_program_there_is_nothing_to_save_undo_or_run(browser, all_pro
     page.one("dialog input").send_keys("heat.coven")
     page.press("Enter")
     page.wait(lambda: page.calls() and not page.all(".bar button[disabled]"))
+    page.browser.refresh()
+    page.wait(lambda: page.calls() and not page.all(".bar button[disabled]"))
+    assert page.browser.title == "heat.coven · pse desk"
     assert complaints(page) == []
 
 
@@ -645,6 +648,24 @@ def test_heat_is_built_of_palette_ports_and_forms_and_computes_the_same_bits(ope
     assert pse("fmt", drawn).code == 0
     assert drawn.read_text() == text
     assert field(pse, drawn, tmp_path / "one") == field(pse, page.folder / "heat.coven", tmp_path / "other")
+
+
+def test_the_palette_offers_what_a_typed_import_names_and_a_reduction_has_a_name_of_its_own(open_desk):
+    library = "coven 1\nsegment double_of(f64[n] x) -> (f64[n] y) {\n  axpy(2.0, x, x) -> y\n}\n"
+    program = (
+        "coven 1\npartition P = procs\nprogram typed {\n  zero() -> f64[8] x @ block(0)\n"
+        "  PARALLEL over P {\n    sum(x) -> s\n  }\n}\n"
+    )
+    page = open_desk("typed.coven", lib=library, typed=program)
+    page.wait(lambda: page.calls())
+    assert not page.all("li[data-module='double_of']")
+    page.one(".cm-line").click()
+    page.press("End", "Enter")
+    page.type('import "lib.coven" { double_of ')  # The editor closes the brace.
+    page.wait(lambda: page.all("li[data-module='double_of']"))
+    page.select("sum")
+    page.choose("reduce value", "max")
+    page.wait(lambda: "sum(x) -> s reduce s_max(max)" in page.text())
 
 
 def declare(page: Page) -> None:

@@ -128,6 +128,9 @@ def test_what_is_no_finite_number_is_counted_and_absolute_values_are_named_so(op
         return page.wait(lambda: page.one(f"figure[data-tag='{tag}'] figcaption").text)
 
     assert words("w").startswith("w[4]: 0.6125 to 0.6125, 3 of 4 no finite number · ")
+    drawn = page.one("figure[data-tag='w'] svg")
+    assert drawn.get_attribute("aria-label") == "Values of w"
+    assert re.fullmatch(r"M[\d.]+,[\d.]+h0", drawn.find_element("css selector", "path").get_attribute("d"))
     assert words("z").startswith("|z|[4]: 5 to 5 · ")
     page.click("Stop")
     page.wait(lambda: page.all("p[data-state='stopped']"))

@@ -305,13 +305,13 @@ def test_a_port_in_use_is_told():
 def test_an_editor_that_says_goodbye_over_tcp_ends_the_server_without_a_word():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with subprocess.Popen([*COMMAND, "--tcp", str(port)], stderr=subprocess.PIPE, text=True) as server:
-        with connected(port) as editor:
-            for number, method in enumerate(("initialize", "shutdown")):
-                send(editor, {"id": number, "method": method, "params": {"capabilities": {}}})
-                assert editor.recv(1 << 16)
-            send(editor, {"method": "exit"})
-            said = server.communicate(timeout=60)[1]
+    command = [*COMMAND, "--tcp", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server, connected(port) as editor:
+        for number, method in enumerate(("initialize", "shutdown")):
+            send(editor, {"id": number, "method": method, "params": {"capabilities": {}}})
+            assert editor.recv(1 << 16)
+        send(editor, {"method": "exit"})
+        said = server.communicate(timeout=60)[1]
     assert (server.returncode, said) == (0, "")
 
 

@@ -9,7 +9,8 @@ from pse_testing.example_counts import nightly, some_of
 from pse_testing.expectations import mended
 from pygls.workspace import PositionCodec
 
-from pse.language import check_program, format_program
+from pse.errors import UsageError
+from pse.language import Severity, Span, check_program, format_program
 from pse.lsp import (
     _actions as actions,
     _completion as completion,
@@ -23,6 +24,11 @@ from pse.modules import Finder
 from .conftest import PROGRAMS, analysed, position
 
 HEAT = (PROGRAMS / "heat.coven").read_text()
+WRITTEN = [
+    path
+    for path in sorted(PROGRAMS.rglob("*.coven"))
+    if "\nprogram " in path.read_text() and "PARALLEL" in path.read_text()
+]
 MALFORMED = sorted((Path(__file__).parents[1] / "language" / "programs").glob("*.coven"))
 
 
@@ -203,21 +209,48 @@ program p {
 """
     analysis = analysed(text)
     chosen = types.Range(types.Position(4, 0), types.Position(5, 99))
-    (made,) = [a for a in refactorings.refactorings(analysis, chosen) if "segment" in a.title]
-    lines = Lines(text, PositionCodec())
-    edits = [
-        actions.Edit(_span(lines, edit.range), edit.new_text)
-        for edit in next(iter(made.edit.changes.values()))
-    ]
-    changed = actions.edited(lines.lines, tuple(edits))
+    (made,) = segments_offered(analysis, chosen)
+    changed = applied(text, made)
     assert "segment part(f64[8] @ root x) -> (f64 s) {\n  copy(x) -> y\n  sum(y) -> s\n}" in changed
     assert "  part(x) -> s\n" in changed
     assert not analysed(changed).inspection.diagnostics
 
 
-def _span(lines, place):
-    from pse.language import Span
+@settings(max_examples=some_of(60), deadline=None)
+@given(st.sampled_from(WRITTEN), st.data())
+def test_whatever_segment_is_offered_checks(path, data):
+    text = path.read_text()
+    analysis = analysed(text, str(path))
+    lines = text.count("\n")
+    first = data.draw(st.integers(text[: text.index("program ")].count("\n") + 1, lines - 1))
+    last = min(first + data.draw(st.integers(1, 6)), lines)
+    chosen = types.Range(types.Position(first, 0), types.Position(last, 0))
+    for made in segments_offered(analysis, chosen):
+        found = analysed(applied(text, made), str(path)).inspection.diagnostics
+        assert [d for d in found if d.severity is Severity.ERROR] == []
 
+
+def test_what_would_not_check_as_a_segment_is_refused_with_the_reason():
+    text = "coven 1\nprogram p {\n  zero() -> f64[4] x\n  copy(x) -> y\n  swap(x, y)\n  print(sum = 1)\n}\n"
+    analysis = analysed(text)
+    chosen = types.Range(types.Position(4, 0), types.Position(4, 99))
+    assert not segments_offered(analysis, chosen)
+    with pytest.raises(UsageError, match="can't be a segment"):
+        refactorings.extract_segment(analysis, [Span("", 5, 3, 5, 13)], "part")
+
+
+def segments_offered(analysis, chosen):
+    return [a for a in refactorings.refactorings(analysis, chosen) if "segment" in a.title]
+
+
+def applied(text, action):
+    lines = Lines(text, PositionCodec())
+    changes = next(iter(action.edit.changes.values()))
+    edits = (actions.Edit(_span(lines, edit.range), edit.new_text) for edit in changes)
+    return actions.edited(lines.lines, tuple(edits))
+
+
+def _span(lines, place):
     return Span("", *lines.place(place.start), *lines.place(place.end))
 
 

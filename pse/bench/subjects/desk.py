@@ -12,8 +12,8 @@ Beside each figure is the same for a program of a single call.
 from __future__ import annotations
 
 import contextlib
-import http.client
 import gzip
+import http.client
 import json
 import shutil
 import subprocess

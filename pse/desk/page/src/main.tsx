@@ -4,7 +4,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { setTheme } from "./commands";
 import { request, ServerError, Unreachable } from "./http";
-import { drawGraph, listFiles, loadPalette, newProgram, openProgram, useLanguage } from "./program";
+import { drawGraph, listFiles, loadPalette, newProgram, openProgram, shownLast, useLanguage } from "./program";
 import type { Session } from "./protocol";
 import { watchServer } from "./runs";
 import { type Theme, desk, report, say, update } from "./store";
@@ -17,11 +17,17 @@ async function begin() {
   setTheme(THEMES.find((one) => one === localStorage.getItem("pse-desk-theme")) ?? "auto");
   const asked = request<Session>("GET", "session"); // the server answers while the page is drawn
   createRoot(document.getElementById("desk")!).render(<App />);
-  const session = await asked;
+  const session = latest(await asked);
   useLanguage(connectLanguage(session.uri, connection));
   update({ session });
   watchServer();
   await Promise.all([session.program && openFirst(session.program), listFiles()]);
+}
+
+/** A page that is loaded anew goes on with the program that it showed. */
+function latest(session: Session): Session {
+  const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  return { ...session, program: (navigation?.type === "reload" && shownLast(session)) || session.program };
 }
 
 /** Open the program that the desk was started for; one that is not there yet is a new one. */

@@ -10,7 +10,7 @@ import { forgetPlaces, placesFor, rememberPlaces } from "./graph/memory";
 import { type Scene, drawnScene } from "./graph/scene";
 import { query, request } from "./http";
 import { isDifference, patched } from "./difference";
-import type { Difference, EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Target } from "./protocol";
+import type { Difference, EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Session, Target } from "./protocol";
 import { busy, desk, oneByOne, report, say, update } from "./store";
 import { applyEdits, selectSpan } from "./text/editor";
 import type { Language } from "./text/language";
@@ -50,8 +50,14 @@ export function newProgram(path: string) {
   showFile({ path, uri, text: "", revision: null });
 }
 
+const SHOWN = "pse-desk-program";
+
+/** The program that this tab showed last in the desk's directory. */
+export const shownLast = ({ uri }: Session) => sessionStorage.getItem(`${SHOWN} ${uri}`);
+
 function showFile(file: Parameters<OpenText["show"]>[0]) {
   known = null;
+  sessionStorage.setItem(`${SHOWN} ${desk().session!.uri}`, file.path);
   forgetPlaces();
   update({
     graph: null,
@@ -110,11 +116,17 @@ export async function drawGraph() {
   if (awaited === asked) awaited = null;
   if (view.state.doc !== asked) return drawIn(Math.max(changedAt + BURST_MS - performance.now(), 0));
   if (graph) {
+    const before = desk().graph;
     await show(graph);
+    if (before && ownModules(before) !== ownModules(graph)) void loadPalette();
     if (view.hasFocus) textSelected(view.state.selection.main.head);
   }
   void paintTokens(view, language.client, file.uri).catch(report);
 }
+
+/** What the palette has of the program itself. */
+const ownModules = ({ imports, segments }: ProgramGraph) =>
+  JSON.stringify([imports.map(({ path, alias, names }) => [path, alias, names]), segments.map(({ name }) => name)]);
 
 /** Take what the server gave; null where it is about a graph that another answer has replaced. */
 function received(answer: ProgramGraph | Difference): ProgramGraph | null {

@@ -27,39 +27,43 @@ export function pictureOf(frame: Frame, openSpace: OpenSpace): Picture {
 // The values of a line; of a number those that it had.
 class Curve implements Picture {
   readonly holder = element("div");
-  private readonly line = document.createElementNS(SVG, "polyline");
+  private readonly picture = document.createElementNS(SVG, "svg");
+  private readonly line = document.createElementNS(SVG, "path");
   private history: number[] = [];
 
   constructor() {
-    const picture = document.createElementNS(SVG, "svg");
     for (const [name, value] of Object.entries({ width: WIDTH, height: HEIGHT, role: "img" }))
-      picture.setAttribute(name, String(value));
-    for (const [name, value] of Object.entries({ fill: "none", stroke: "currentColor", "stroke-width": "1.5" }))
+      this.picture.setAttribute(name, String(value));
+    for (const [name, value] of Object.entries({ fill: "none", stroke: "currentColor", "stroke-width": "1.5", "stroke-linecap": "round" }))
       this.line.setAttribute(name, value);
-    picture.append(this.line);
-    this.holder.append(picture);
+    this.picture.append(this.line);
+    this.holder.append(this.picture);
   }
 
   show(frame: Frame): void {
     const values = valuesOf(frame);
+    this.picture.setAttribute("aria-label", `Values of ${frame.title}`);
     if (frame.cells.length === 0) this.history = [...this.history, ...values].slice(-LONGEST_HISTORY);
-    this.line.setAttribute("points", corners(frame.cells.length ? [...values] : this.history));
+    this.line.setAttribute("d", lineThrough(frame.cells.length ? [...values] : this.history));
   }
 
   close(): void {}
 }
 
-function corners(values: number[]): string {
+// What is no finite number is a gap, what stands alone between two a dot.
+function lineThrough(values: number[]): string {
   const known = values.filter(Number.isFinite),
     low = known.reduce((least, value) => Math.min(least, value), Infinity),
     high = known.reduce((most, value) => Math.max(most, value), -Infinity),
     up = (HEIGHT - 4) / (high - low || 1),
     across = WIDTH / Math.max(values.length - 1, 1);
   return values
-    .flatMap((value, index) =>
-      Number.isFinite(value) ? [`${(index * across).toFixed(1)},${(HEIGHT - 2 - (value - low) * up).toFixed(1)}`] : [],
-    )
-    .join(" ");
+    .map((value, index) => {
+      if (!Number.isFinite(value)) return "";
+      const place = `${(index * across).toFixed(1)},${(HEIGHT - 2 - (value - low) * up).toFixed(1)}`;
+      return Number.isFinite(values[index - 1]) ? `L${place}` : `M${place}h0`;
+    })
+    .join("");
 }
 
 // Rows and columns in colours.

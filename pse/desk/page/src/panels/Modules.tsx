@@ -72,6 +72,7 @@ function PaletteGroup({ group }: { group: Group }) {
         <li
           key={index}
           draggable
+          role="button"
           tabIndex={0}
           title={"signature" in item ? `${item.signature}\n${item.doc ?? ""}` : item.doc}
           data-module={titleOf(item)}

@@ -148,9 +148,8 @@ interface ReductionProps {
   done: (target: string, operation: string) => unknown;
 }
 
-/** Only scalars are reduced. */
+/** What is combined needs a name of its own. */
 function Reduction({ port, target, operation, done }: ReductionProps) {
-  if (port.type?.includes("[")) return null;
   const operations = [...new Set([...REDUCTIONS, ...(operation ? [operation] : [])])];
   return (
     <Row>
@@ -159,7 +158,7 @@ function Reduction({ port, target, operation, done }: ReductionProps) {
         name={`reduce ${port.name}`}
         value={operation}
         choices={[["", "not reduced"], ...operations.map((one) => [one, one] as [string, string])]}
-        done={(chosen) => done(target || port.text || port.name, chosen)}
+        done={(chosen) => done(target || `${port.text || port.name}_${chosen}`, chosen)}
       />
       {operation && (
         <TextField label="Into" name={`target ${port.name}`} value={target} done={(name) => done(name, operation)} />
