@@ -43,7 +43,7 @@ def command(run: str | None, action: str, values: tuple[str, ...]) -> None:
             case "step", () | (_,):
                 status = control.step(_rounds(values))
             case "set", (_, *_):
-                status = control.set(parse_defines(values))
+                status = control.set(parse_defines(values, action))
             case "set", ():
                 raise UsageError("set: no value is given", help=f"for example:  pse ctl {run} set dt=5e-4")
             case _ if action in _ACTIONS:

@@ -48,13 +48,15 @@ class Bound(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
-def parse_defines(texts: Sequence[str]) -> dict[str, str]:
-    """Read ``name=value`` pairs of ``-D``.
+def parse_defines(texts: Sequence[str], word: str = "-D") -> dict[str, str]:
+    """Read ``name=value`` pairs, as those of ``-D``.
 
     Parameters
     ----------
     texts : sequence of str
         The pairs, as on the command line.
+    word : str, optional
+        What stands before them.
 
     Returns
     -------
@@ -75,9 +77,9 @@ def parse_defines(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not all(part.isidentifier() for part in name.strip().split(".")):
-            raise UsageError(f"-D {text}: expected NAME=VALUE", help="for example:  -D N=2048")
+            raise UsageError(f"{word} {text}: expected NAME=VALUE", help=f"for example:  {word} N=2048")
         if name.strip() in defines:
-            raise UsageError(f"-D {text}: {name.strip()} is given twice", help="leave out one of the two")
+            raise UsageError(f"{word} {text}: {name.strip()} is given twice", help="leave out one of the two")
         defines[name.strip()] = value.strip()
     return defines
 

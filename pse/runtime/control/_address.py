@@ -38,7 +38,10 @@ def _own_directory() -> Path:
         path.mkdir(mode=0o700)
     status = path.lstat()
     if path.is_symlink() or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise RunError(f"{path} is not a directory of yours alone", help=f"remove it, or: chmod 700 {path}")
+        raise RunError(
+            f"{path} is not a directory of yours alone",
+            help=f"chmod 700 {path}, or name a directory of yours in XDG_RUNTIME_DIR",
+        )
     return path
 
 
@@ -124,7 +127,10 @@ def running() -> list[str]:
     for path in sorted(directory().glob(f"*{_ENDING}")):
         name = path.name.removesuffix(_ENDING)
         with contextlib.suppress(UsageError, OSError):
+            made = path.stat()
             if found := connect(name):
                 found.close()
                 names.append(name)
+            elif os.path.samestat(made, path.stat()):
+                path.unlink()  # Whoever was to remove it was killed.
     return names

@@ -4,10 +4,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -357,6 +359,7 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
             (["jump"], "can't do `jump`"),
             (["pause", "3"], "pause: `3` is too much\nhelp: it is:  pse ctl it pause\n"),
             (["step", "1", "2"], "step: `2` is too much"),
+            (["set", "dt"], "set dt: expected NAME=VALUE\nhelp: for example:  set N=2048\n"),
             (["set"], "set: no value is given\nhelp: for example:  pse ctl it set dt="),
             (["set", "dt=x"], "help: for example:  dt="),
             (["set", "dt=-1"], "help: choose values for which `dt > 0` holds\n"),
@@ -433,6 +436,20 @@ def test_arrays_without_numbers_are_animated_too(tmp_path, monkeypatch, shape):
     write_frames(frames, "e.gif")
     with Image.open("e.gif") as animation:
         assert animation.format == "GIF"
+
+
+def test_the_socket_of_a_run_that_was_killed_goes_when_runs_are_listed(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    left, kept = Path(address("killed")), Path(address("living"))
+    left.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as killed, socket.socket(socket.AF_UNIX) as living:
+        killed.bind(str(left))
+        killed.listen()
+        living.bind(str(kept))
+        living.listen()
+        killed.close()
+        assert running() == ["living"]
+    assert (left.exists(), kept.exists()) == (False, True)
 
 
 def test_changes_that_a_run_does_not_come_to_are_told(tmp_path):
