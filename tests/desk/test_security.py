@@ -56,6 +56,14 @@ def test_another_user_of_the_machine_gets_no_cookie_for_the_address(desk):
     assert "303" in own.splitlines()[0]
 
 
+def test_a_browser_that_has_the_scripts_already_may_keep_them(desk):
+    first = desk.ask("/assets/desk.js")
+    assert (first.status, first.headers["Cache-Control"]) == (200, "no-cache")
+    assert desk.ask("/assets/desk.js", If_None_Match=first.headers["ETag"]).status == 304
+    assert desk.ask("/assets/desk.js", If_None_Match=first.headers["ETag"], Cookie=None).status == 401
+    assert desk.ask("/api/files").headers["Cache-Control"] == "no-store"
+
+
 def test_a_wrong_token_is_refused(desk):
     assert desk.ask("/?token=guess", Cookie=None, Origin=None).status == 401
 

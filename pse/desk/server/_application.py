@@ -230,6 +230,16 @@ _API = [
 ]
 
 
+class _Scripts(StaticFiles):
+    """The page's scripts: a browser that asks whether they are as they were keeps them compiled."""
+
+    def file_response(self, *given: Any, **more: Any) -> Response:
+        """Give a file, or say that it is as it was."""
+        response = super().file_response(*given, **more)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
 def assets() -> Path:
     """Give the directory of the built page."""
     return Path(str(importlib.resources.files("pse.desk") / "assets"))
@@ -276,7 +286,7 @@ def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
         WebSocketRoute("/events", _events),
     ]
     if assets().is_dir():
-        routes.append(Mount("/", StaticFiles(directory=assets())))
+        routes.append(Mount("/", _Scripts(directory=assets())))
     handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
         PseError: answer_error,
         Exception: _unexpected,

@@ -43,18 +43,6 @@ const frameOptions = (box: Box) => ({
 let elk: Elk | null = null;
 const startElk = () => (elk ??= new ELK({ workerUrl }));
 
-/** Let ELK lay out a call and a frame with another one while the first graph is on its way: its code has run then. */
-function warmElk() {
-  const call = { frame: false, width: 90, height: 40 };
-  const boxes: Box[] = [
-    { ...call, id: "one", parent: null, ports: [{ id: "tag", output: true, at: 45 }] },
-    { ...call, id: "frame", parent: null, frame: true, ports: [] },
-    { ...call, id: "other", parent: "frame", ports: [{ id: "tag", output: false, at: 45 }] },
-  ];
-  const line = { id: "line", from: "one", fromPort: "tag", to: "other", toPort: "tag" };
-  startElk().layout(elkGraph(boxes, [line])).catch(() => {});
-}
-
 /** A question to ELK and its answer, in which boxes and lines have their numbers for names. */
 interface Answer {
   asked: string;
@@ -75,9 +63,9 @@ export function recallLayout(path: string) {
   recalled = request<{ layout: Kept | null }>("GET", `layout?${query({ path })}`)
     .then(({ layout }) => {
       if (layout) last = { asked: layout.asked, layout: Promise.resolve({ places: new Map(layout.places), routes: new Map(layout.routes) }) };
-      else warmElk();
+      else startElk();
     })
-    .catch(warmElk);
+    .catch(() => void startElk());
 }
 
 /** Keep a layout for the next time; without it, that takes longer and is the same. */
