@@ -109,7 +109,7 @@ class Guard:
         return found is not None and _is_equal(found.value, self._secret)
 
     def _welcome(self, scope: Scope) -> Response:
-        if _is_of_another_user(scope):
+        if not self._proxied and _is_of_another_user(scope):
             return _refusal("the desk is another user's of this machine; start one with `pse desk`", 403)
         # Behind a proxy the page, and its cookie, are in a folder.
         response = RedirectResponse("./", 303)

@@ -127,10 +127,7 @@ def running() -> list[str]:
     for path in sorted(directory().glob(f"*{_ENDING}")):
         name = path.name.removesuffix(_ENDING)
         with contextlib.suppress(UsageError, OSError):
-            made = path.stat()
             if found := connect(name):
                 found.close()
                 names.append(name)
-            elif os.path.samestat(made, path.stat()):
-                path.unlink()  # Whoever was to remove it was killed.
     return names

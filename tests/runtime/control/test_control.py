@@ -4,12 +4,10 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -436,20 +434,6 @@ def test_arrays_without_numbers_are_animated_too(tmp_path, monkeypatch, shape):
     write_frames(frames, "e.gif")
     with Image.open("e.gif") as animation:
         assert animation.format == "GIF"
-
-
-def test_the_socket_of_a_run_that_was_killed_goes_when_runs_are_listed(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    left, kept = Path(address("killed")), Path(address("living"))
-    left.parent.mkdir()
-    with socket.socket(socket.AF_UNIX) as killed, socket.socket(socket.AF_UNIX) as living:
-        killed.bind(str(left))
-        killed.listen()
-        living.bind(str(kept))
-        living.listen()
-        killed.close()
-        assert running() == ["living"]
-    assert (left.exists(), kept.exists()) == (False, True)
 
 
 def test_changes_that_a_run_does_not_come_to_are_told(tmp_path):
