@@ -43,7 +43,8 @@ def test_the_token_is_no_cookie(desk):
 def test_another_user_of_the_machine_gets_no_cookie_for_the_address(desk):
     """The command line of the browser, which has the address, is there for all to read."""
     port = desk.host.rpartition(":")[2]
-    request = f"GET /?token={desk.token} HTTP/1.0\\r\\nHost: {desk.host}\\r\\n\\r\\n"
+    claimed = "X-Forwarded-For: 192.0.2.1"
+    request = f"GET /?token={desk.token} HTTP/1.0\\r\\nHost: {desk.host}\\r\\n{claimed}\\r\\n\\r\\n"
     asking = f"exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; cat <&3"
     nobody = 65534
     others, own = (

@@ -122,6 +122,7 @@ def _run(application: object, listening: socket.socket) -> None:
         ws_max_size=_LARGEST_FRAME,
         ws_per_message_deflate=False,  # On the same machine that only takes time.
         timeout_graceful_shutdown=1,
+        proxy_headers=False,  # By them whoever asks could say to be somebody else.
         server_header=False,
         date_header=False,
     )

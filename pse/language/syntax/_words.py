@@ -9,6 +9,7 @@ MAX_CHARACTERS = 1 << 20
 """Longest program that is read; at 40 characters a line this is 26,000 lines."""
 
 NO_TEXT = "this is not a text file: it contains null bytes"
+"""What E0013 says of a file, and of a text that an editor has."""
 
 MAX_NESTING = 100
 """Deepest nesting of braces, brackets and parentheses, and most operators in one expression."""
