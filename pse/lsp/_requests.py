@@ -92,7 +92,7 @@ def serve(host: str | None = None, port: int = 0) -> None:
 
 
 def _is_told(record: logging.LogRecord) -> bool:
-    """Say in a line that a message is not JSON, an editor's mistake; of an end that it asks for say nothing."""
+    """Say in a line that a message is not JSON, an editor's mistake, and nothing of an end it asks for."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, SystemExit):
         return False
