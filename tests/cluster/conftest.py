@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+from pse_testing.jobs import has_mpich
 
 from pse.cluster import Cluster, unmet_prerequisite
 from pse.cluster._prerequisites import Refused
@@ -22,11 +23,24 @@ def allowed():
         pytest.skip(refused.message)
 
 
+@pytest.fixture(scope="session")
+def launching(allowed):
+    """Skip the test where ranks can't be started on the nodes."""
+    if not has_mpich():
+        pytest.skip("only MPICH's launcher starts ranks in an emulated cluster")
+
+
 @pytest.fixture(scope="module")
-def cluster(allowed):
+def nodes(allowed):
     """Two nodes at 100 Mbit/s."""
     with Cluster(nodes=2, rate="100mbit") as made:
         yield made
+
+
+@pytest.fixture
+def cluster(launching, nodes):
+    """Two nodes at 100 Mbit/s, where ranks can be started on them."""
+    return nodes
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def command(*words):
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_a_cluster_from_the_command_line_stays_until_it_is_removed(allowed, pse, left):
+def test_a_cluster_from_the_command_line_stays_until_it_is_removed(launching, pse, left):
     name = "made_by_test"
     code, _, complaints = command("up", name, "--nodes", "1", "--cpu", "pin")
     assert code == 0, complaints

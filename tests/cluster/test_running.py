@@ -52,7 +52,7 @@ def test_ranks_of_two_nodes_are_apart_and_their_link_has_its_rate(cluster):
     assert 1.0 < float(seen[0][3]) < 13.0
 
 
-def test_metahosts_have_their_names_and_the_rate_between_them(allowed):
+def test_metahosts_have_their_names_and_the_rate_between_them(launching):
     with Cluster(nodes="1,1", rate="1gbit", between="20mbit") as cluster:
         named = run(cluster, "sh", "-c", "echo $(cat /proc/sys/kernel/hostname) $PSE_METAHOST", ranks=2)
         assert sorted(named.stdout.splitlines()) == ["n0 m0", "n1 m1"], named.stderr
@@ -121,15 +121,15 @@ def test_hosts_may_be_named_by_name_or_by_address(cluster):
     assert (done.returncode, done.stdout) == (0, "n1\n"), done.stderr
 
 
-def test_a_node_that_is_not_there_is_named(cluster):
+def test_a_node_that_is_not_there_is_named(nodes):
     done = subprocess.run(
-        [LAUNCHER, "-x", "n7", "true"], env=cluster.environment(), capture_output=True, text=True
+        [LAUNCHER, "-x", "n7", "true"], env=nodes.environment(), capture_output=True, text=True
     )
-    there = " ".join(sorted([*cluster.hosts, *cluster.addresses]))
+    there = " ".join(sorted([*nodes.hosts, *nodes.addresses]))
     assert (done.returncode, done.stderr) == (2, f"error: the cluster has no node n7; it has: {there} \n")
 
 
-def test_all_processes_of_a_node_share_its_part_of_a_core(allowed):
+def test_all_processes_of_a_node_share_its_part_of_a_core(launching):
     try:
         cluster = Cluster(nodes=1, cpu=SHARE).up()
     except UsageError as error:
@@ -143,7 +143,7 @@ def test_all_processes_of_a_node_share_its_part_of_a_core(allowed):
     assert 0.0 < float(done.stdout) < 1.25 * SHARE
 
 
-def test_down_ends_what_runs_and_leaves_nothing(allowed, left):
+def test_down_ends_what_runs_and_leaves_nothing(launching, left):
     cluster = Cluster(nodes=1).up()
     mark = cluster.mark
     command = cluster.command(["sh", "-c", "echo on its way; exec sleep 1000"], ranks=1)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _STOPPED = 128 + signal.SIGINT
 _TURN_SECONDS = 0.25
 _LAST_TURN = 8
+_LOOK_SECONDS = 0.01
 
 
 @contextlib.contextmanager
@@ -53,7 +54,8 @@ def ending_the_job() -> Iterator[None]:
 def failing_together() -> Iterator[None]:
     """Let rank 0 alone say what is wrong on all ranks; what goes wrong on one of them ends the job.
 
-    Inside, a UsageError is what all ranks raise.  It goes on on rank 0; the others leave with its exit code.
+    Inside, a UsageError is what all ranks raise.  It goes on on rank 0; the others leave after it, with its
+    exit code: the first to leave ends the job, and what others have yet to say is lost.
 
     Raises
     ------
@@ -79,6 +81,7 @@ def failing_together() -> Iterator[None]:
     if failed is not None and _rank() == 0:
         raise failed
     if failed is not None:
+        _await_departure()
         sys.exit(failed.exit_code)
 
 
@@ -155,6 +158,16 @@ def _takes_the_word() -> bool:
         return False
     word.detach()
     return True
+
+
+def _await_departure() -> None:
+    """Wait, for as long as the last to speak would, until a rank of this node has ended.
+
+    Where MPI has been started, its end waits for all.
+    """
+    deadline = time.monotonic() + _LAST_TURN * _TURN_SECONDS
+    while "mpi4py.MPI" not in sys.modules and not _another_has_left() and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
 
 
 def _another_has_left() -> bool:
