@@ -48,10 +48,11 @@ def test_threads_do_not_take_requests_of_others_for_theirs(tool, program, stacke
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("tools", ["coopwait", "check", "piggyback", "count profile record trace"])
-def test_what_fails_by_an_error_that_is_forgiven_is_over(tools, program, stacked_program, tmp_path):
+@pytest.mark.parametrize("handlers", [[], ["alone"]], ids=["world and self", "world"])
+def test_what_fails_by_an_error_that_is_forgiven_is_over(tools, handlers, program, stacked_program, tmp_path):
     forgiven = program("forgiven", FORGIVEN.read_text())
     conf = "".join(f"module {name}\n  argument directory {tmp_path / name}\n" for name in tools.split())
-    plain, done = (stacked_program(3, tools, forgiven, timeout=60) for tools in ("", conf))
+    plain, done = (stacked_program(3, tools, forgiven, *handlers, timeout=60) for tools in ("", conf))
     assert (plain.code, done.code) == (0, 0), plain.err + done.err
     assert sorted(done.out.splitlines()) == sorted(plain.out.splitlines())
     said = {line for line in done.err.splitlines() if line.startswith("pse")}

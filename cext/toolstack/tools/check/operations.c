@@ -260,6 +260,54 @@ void pse_check_settle(struct check_operation *done, const MPI_Status *status)
     pse_check_end(done);
 }
 
+/* Errors of a request that is only looked at: they come back instead of ending the job. */
+
+static bool self_has_handler;
+
+void pse_check_handler_set(MPI_Comm comm)
+{
+    self_has_handler |= comm == MPI_COMM_SELF;
+}
+
+struct handlers {
+    MPI_Comm comms[3];
+    MPI_Errhandler of[3];
+    int count;
+};
+
+static void take_errors_of(MPI_Comm comm, struct handlers *before)
+{
+    before->comms[before->count] = comm;
+    PMPI_Comm_get_errhandler(comm, &before->of[before->count++]);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+/* MPICH asks MPI_COMM_SELF, or MPI_COMM_WORLD as long as that has no handler of its own: it would have one
+ * for ever once this is over.
+ */
+static void take_errors(const struct check_operation *made, struct handlers *before)
+{
+    before->count = 0;
+    take_errors_of(MPI_COMM_WORLD, before);
+#ifdef OPEN_MPI
+    take_errors_of(MPI_COMM_SELF, before);
+    if (made && made->comm)
+        take_errors_of(made->comm->handle, before);
+#else
+    (void)made;
+    if (self_has_handler)
+        take_errors_of(MPI_COMM_SELF, before);
+#endif
+}
+
+static void give_errors_back(struct handlers *before)
+{
+    while (before->count-- > 0) {
+        PMPI_Comm_set_errhandler(before->comms[before->count], before->of[before->count]);
+        PMPI_Errhandler_free(&before->of[before->count]);
+    }
+}
+
 bool pse_check_is_complete(struct check_operation *made, MPI_Request handle, MPI_Status *status)
 {
     int complete = 0;
@@ -267,18 +315,10 @@ bool pse_check_is_complete(struct check_operation *made, MPI_Request handle, MPI
         *status = made->status;
         return true;
     }
-    MPI_Comm asked[] = {MPI_COMM_WORLD, MPI_COMM_SELF,
-                        made && made->comm ? made->comm->handle : MPI_COMM_SELF};
-    MPI_Errhandler before[3];
-    for (int i = 0; i < 3; i++) {
-        PMPI_Comm_get_errhandler(asked[i], &before[i]);
-        PMPI_Comm_set_errhandler(asked[i], MPI_ERRORS_RETURN);
-    }
+    struct handlers before;
+    take_errors(made, &before);
     int error = PMPI_Request_get_status(handle, &complete, status);
-    for (int i = 2; i >= 0; i--) {
-        PMPI_Comm_set_errhandler(asked[i], before[i]);
-        PMPI_Errhandler_free(&before[i]);
-    }
+    give_errors_back(&before);
     if (made) {
         made->told = complete && made->persistent;
         made->failed = error != MPI_SUCCESS;

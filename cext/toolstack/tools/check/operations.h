@@ -76,6 +76,8 @@ void pse_check_end(struct check_operation *done);
 bool pse_check_is_matched_or_late(void *data);
 /* MPI has completed it: its notice is here, or will be soon. */
 void pse_check_settle(struct check_operation *done, const MPI_Status *status);
+/* The program has given this communicator a handler of errors. */
+void pse_check_handler_set(MPI_Comm comm);
 /* Ask without ending the job: what MPI says of a message that is too long is for the program's own call to
  * hear.  MPICH makes a persistent request inactive when it is asked, and forgets an error that it has told a
  * hundred times, so the status is kept. */
