@@ -140,6 +140,9 @@ def test_races_are_reported_if_they_are_asked_for(check):
     assert f"  rank 0: MPI_Recv from any rank of MPI_COMM_WORLD, at {where}\n" in said
     assert re.search(r"  rank [12]: MPI_Isend, tag 1, was received, at faults.c", said)
     assert "depends on timing" not in check(3, "race-ok", argument="argument races yes\n").err
+    for _ in range(5):  # Which of two messages MPI shows first, and when the other, is not always the same.
+        said = check(3, "rivals", argument="argument races yes\n").err
+        assert said.count("pse check: which message a receive gets depends on timing\n") == 1
     assert "`argument races maybe`: expected yes or no" in check(1, argument="argument races maybe\n").err
 
 
@@ -208,6 +211,16 @@ def test_a_message_that_nobody_receives_is_reported(check):
     said = check(3, "unreceived").err
     assert said.count("a message was never received") == 1  # Told once for each place.
     assert f"MPI_Isend to rank 0, tag 7 of MPI_COMM_WORLD, at {line_of('Isend', 'unreceived')}" in said
+
+
+def test_a_blocking_send_that_nobody_receives_is_no_deadlock(check):
+    said = check(3, "nobody").err
+    assert "deadlock" not in said
+    assert said.count("a send that nobody receives returns only because MPI buffers messages\n") == 1
+    # Before MPICH, which refuses to finalize then, ends the job.
+    assert said.count("a message was never received\n") == 1
+    place = line_of("MPI_Send", "sent_to_nobody")
+    assert said.count(f"MPI_Send to rank 2, tag 7 of MPI_COMM_WORLD, at {place}\n") == 2
 
 
 def test_places_in_python_are_its_lines(stacked, tmp_path):

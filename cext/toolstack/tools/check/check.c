@@ -121,6 +121,7 @@ static void check_finish(void)
     PMPI_Barrier(pse_check_comm);
     pse_check_read_notices();
     pse_check_report_leaks();
+    PMPI_Barrier(pse_check_comm); /* MPI itself may end the job now, by what was reported. */
     checking = false;
     pse_check_close_notices();
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "abort_job.h"
 #include "backoff.h"
@@ -52,6 +53,7 @@ void pse_check_answer(void)
     struct check_notice notice = {.kind = NOTICE_ANSWER,
                                   .blocked = pse_check_state.blocked && !pse_check_many_threads,
                                   .releasable = pse_check_state.releasable,
+                                  .receiver = pse_check_state.receiver,
                                   .sequence = pse_check_state.changes,
                                   .sent = pse_check_notices_sent,
                                   .received = pse_check_notices_received};
@@ -69,24 +71,48 @@ static void say_to_all(const struct check_notice *notice)
         pse_check_notify(rank, notice);
 }
 
+/* Whether all that is sent is for ranks that receive nothing any more. */
+static bool goes_to_nobody(void)
+{
+    for (int rank = 0; rank < pse_check_ranks; rank++) {
+        const struct check_notice *notice = &detector.answers[rank];
+        if (notice->releasable && strcmp(detector.answers[notice->receiver].routine, "MPI_Finalize") != 0)
+            return false;
+    }
+    return true;
+}
+
+static const char *remedy(bool potential)
+{
+    if (!potential)
+        return "each receive needs its send, each send its receive, and each collective operation all ranks "
+               "of its communicator";
+    if (goes_to_nobody())
+        return "each message is received before MPI_Finalize (other such sends of this run are not looked "
+               "for)";
+    return "one side receives first, or both use MPI_Sendrecv, or MPI_Irecv before the send and MPI_Wait "
+           "after it (other such sends of this run are not looked for)";
+}
+
+static const char *fault(bool potential)
+{
+    if (!potential)
+        return "a deadlock: no rank can continue";
+    return goes_to_nobody() ? "a send that nobody receives returns only because MPI buffers messages"
+                            : "a deadlock that only MPI's buffering of messages has prevented";
+}
+
 static void report_deadlock(bool potential)
 {
     struct check_report report = {.length = 0};
-    pse_check_report_add(&report, "pse check: %s\n",
-                         potential ? "a deadlock that only MPI's buffering of messages has prevented"
-                                   : "a deadlock: no rank can continue");
+    pse_check_report_add(&report, "pse check: %s\n", fault(potential));
     for (int rank = 0; rank < pse_check_ranks && rank < SHOWN_RANKS; rank++) {
         const struct check_notice *notice = &detector.answers[rank];
         pse_check_report_place(&report, rank, notice->routine, notice->text, notice->where);
     }
     if (pse_check_ranks > SHOWN_RANKS)
         pse_check_report_add(&report, "  and %d more\n", pse_check_ranks - SHOWN_RANKS);
-    pse_check_report_print(
-        &report,
-        potential ? "one side receives first, or both use MPI_Sendrecv, or MPI_Irecv before the send and "
-                    "MPI_Wait after it (other such sends of this run are not looked for)"
-                  : "each receive needs its send, each send its receive, and each collective operation all "
-                    "ranks of its communicator");
+    pse_check_report_print(&report, remedy(potential));
 }
 
 static void end_deadlock(void)

@@ -20,6 +20,7 @@ enum { PATIENCE_MS = 5000, SHOWN_RANKS = 16 };
 /* What this rank waits for. */
 struct waiting_state {
     bool blocked, releasable, told, impatient;
+    int receiver;     /* rank in the job, of the send that is releasable */
     uint64_t changes; /* begins and ends of waiting */
     const char *routine, *where, *text;
 };

@@ -85,6 +85,16 @@ static void look_for_race(const struct check_receive *receive)
         }
 }
 
+void pse_check_look_for_rivals(const struct check_receive *receive)
+{
+    enum { LOOKS = 3 }; /* MPI may show one more notice at each. */
+    if (!pse_check_reports_races || !receive->from_any || !receive->matched)
+        return;
+    for (int i = 0; i < LOOKS; i++)
+        pse_check_read_notices();
+    look_for_race(receive);
+}
+
 static void match(struct check_receive *receive, const struct check_notice *notice)
 {
     struct check_notice pse_check_answer = {.kind = NOTICE_MATCHED, .sequence = notice->sequence};

@@ -37,6 +37,8 @@ void pse_check_set_buffer(struct check_receive *receive, struct type_signature b
                           struct type_signature item);
 void pse_check_post_receive(struct check_receive *receive);
 void pse_check_withdraw_receive(struct check_receive *receive);
+/* A receive is complete: look again for messages that it might have got instead, if that is asked for. */
+void pse_check_look_for_rivals(const struct check_receive *receive);
 /* MPI says whose message a receive got. */
 void pse_check_resolve_receive(struct check_receive *receive, const MPI_Status *status);
 

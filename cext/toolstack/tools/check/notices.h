@@ -41,7 +41,7 @@ struct check_notice {
     uint32_t communicator[2];
     int32_t from, tag; /* from: rank in that communicator */
     int32_t root, operation;
-    int32_t blocked, releasable;
+    int32_t blocked, releasable, receiver; /* receiver: rank in the job, of what is releasable */
     uint64_t sequence, sent, received;
     struct type_signature signature;
     struct byte_flow flow;

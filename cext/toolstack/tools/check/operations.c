@@ -251,6 +251,7 @@ void pse_check_settle(struct check_operation *done, const MPI_Status *status)
         struct match_deadline deadline = {done->receive, now_ms() + PATIENCE_MS};
         pse_check_resolve_receive(done->receive, status);
         pse_check_wait_until(pse_check_is_matched_or_late, &deadline, done->routine, done->where, "");
+        pse_check_look_for_rivals(done->receive);
     }
     done->cancelled = undone;
     if (!undone)
@@ -366,6 +367,7 @@ static bool is_ready(struct check_operation *made, MPI_Request handle)
     if (made->kind & SENDS && !made->matched && made->mode != BUFFERED && !made->shared && !made->cancelled &&
         !pse_check_released && !pse_check_state.impatient) {
         pse_check_state.releasable = true;
+        pse_check_state.receiver = made->comm->peers[made->to];
         return false;
     }
     return true;

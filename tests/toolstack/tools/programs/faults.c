@@ -1,6 +1,7 @@
 /* One use of MPI after another that the tool `check` has to judge: faults CASE.  A case whose name ends in
  * -ok is the right twin of the one before it. */
 #include <mpi.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,15 @@ static void unreceived(int right)
         wait_request();
     else
         MPI_Request_free(&request);
+}
+
+static void sent_to_nobody(int right)
+{
+    if (right && rank == size - 1)
+        MPI_Irecv(ints + 50, 1, MPI_INT, 0, 7, all, &request);
+    if (rank == 0)
+        MPI_Send(ints, 1, MPI_INT, size - 1, 7, all);
+    wait_request();
 }
 
 /* A communicator may be freed before what was begun on it is complete. */
@@ -311,6 +321,30 @@ static void race(int right)
         wait_request();
 }
 
+/* All messages are there before the first receive looks, and nothing of MPI was called meanwhile. */
+static void rivals(int right)
+{
+    MPI_Win window;
+    MPI_Aint bytes;
+    int *sent, unit;
+    MPI_Win_allocate_shared(rank ? 0 : size * (MPI_Aint)sizeof *sent, sizeof *sent, MPI_INFO_NULL, all, &sent,
+                            &window);
+    MPI_Win_shared_query(window, 0, &bytes, &unit, &sent);
+    __atomic_store_n(&sent[rank], 0, __ATOMIC_RELEASE);
+    MPI_Barrier(all);
+    if (rank)
+        MPI_Isend(ints, 1, MPI_INT, 0, 1, all, &request);
+    __atomic_store_n(&sent[rank], 1, __ATOMIC_RELEASE);
+    for (int i = 0; !rank && i < size; i++)
+        while (!__atomic_load_n(&sent[i], __ATOMIC_ACQUIRE))
+            sched_yield();
+    for (int i = 1; !rank && i < size; i++)
+        MPI_Recv(ints, 1, MPI_INT, right ? i : MPI_ANY_SOURCE, 1, all, MPI_STATUS_IGNORE);
+    if (rank)
+        wait_request();
+    MPI_Win_free(&window);
+}
+
 static void unnamed(int right)
 {
     MPI_Comm made[2];
@@ -365,6 +399,8 @@ static const struct {
     {"overlapping", overlapping},
     {"unnamed", unnamed},
     {"race", race},
+    {"rivals", rivals},
+    {"nobody", sent_to_nobody},
     {"end", end},
 };
 
