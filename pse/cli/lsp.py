@@ -1,5 +1,7 @@
 """``pse lsp``: the language server, which editors start."""
 
+import sys
+
 import click
 
 from pse.errors import UsageError
@@ -17,7 +19,7 @@ def command(tcp: str | None) -> None:
     except ImportError as missing:
         raise UsageError(f"{missing.name} is not installed", help="pip install 'pse[desk]'") from None
     host, port = _address(tcp)
-    serve(host, port)
+    sys.exit(serve(host, port))
 
 
 def _address(tcp: str | None) -> tuple[str | None, int]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from lsprotocol import types
 
-from pse.language import Diagnostic, ModuleFinder, Span, inspect_program
+from pse.errors import UsageError
+from pse.language import Diagnostic, ModuleFinder, Severity, Span, inspect_program
 from pse.language.syntax import ast as sx
 from pse.lsp._analysis import Analysis
 from pse.lsp._navigation import uri_of
@@ -103,6 +104,17 @@ def edited(lines: list[str], edits: Edits) -> str:
         new = first[: span.column - 1] + text + last[span.end_column - 1 :]
         result[span.line - 1 : span.end_line] = new.split("\n")
     return "\n".join(result)
+
+
+def require_sound(analysis: Analysis, edits: Edits, refused: str) -> None:
+    """Refuse edits after which the program has errors that it did not have."""
+    before = {(d.code, d.message) for d in analysis.inspection.diagnostics}
+    after = analysis.remade(edited(analysis.lines, edits)).inspection.diagnostics
+    for found in after:
+        if found.severity is Severity.ERROR and (found.code, found.message) not in before:
+            raise UsageError(
+                f"{refused}: {found.message}", help=found.help or f"see `pse explain {found.code}`"
+            )
 
 
 def _candidates(analysis: Analysis, diagnostic: Diagnostic) -> Iterator[Edits]:

@@ -31,7 +31,15 @@ class _Wrong:
 
 
 class ProgramProtocol(LanguageServerProtocol):
-    """The protocol, as pygls has it, with an answer to every request."""
+    """The protocol, as pygls has it, with an answer to every request.
+
+    Attributes
+    ----------
+    exit_code : int
+        The process's: 1 if the editor has sent ``exit`` and no ``shutdown`` before, as the protocol wants it.
+    """
+
+    exit_code = 0
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Read a message, or say what is wrong with it."""
@@ -47,6 +55,8 @@ class ProgramProtocol(LanguageServerProtocol):
 
     def handle_message(self, message: Any) -> None:
         """Carry out a message, or refuse it."""
+        if getattr(message, "method", None) == types.EXIT and not self._shutdown:
+            self.exit_code = 1
         refused = self._refusal(message)
         number = message.number if isinstance(message, _Wrong) else getattr(message, "id", None)
         if refused is None:

@@ -1,4 +1,4 @@
-"""Code actions that change a program's structure: another thread for a call, a segment of statements."""
+"""Code actions that change a program's structure: threads of calls, statements and segments of them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from pse.errors import UsageError
-from pse.language import Severity, Span
+from pse.language import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import render_type
-from pse.lsp._actions import Edit, Edits, code_action, contains, edited, program_of
+from pse.lsp._actions import Edit, code_action, contains, program_of, require_sound
 from pse.lsp._analysis import Analysis
+from pse.lsp._segment_inlining import called_segment, inline_segment
 
-KIND = types.CodeActionKind.RefactorRewrite
+KIND, INLINE = types.CodeActionKind.RefactorRewrite, types.CodeActionKind.RefactorInline
+KINDS = (KIND, INLINE)
 
 
 def refactorings(analysis: Analysis, within: types.Range) -> list[types.CodeAction]:
-    """Offer to move a call to another thread, and to make a segment of selected statements."""
+    """Offer to move a call to another thread, to take its segment apart, and to make one of statements."""
     line, _ = analysis.place(within.start)
     actions = []
     call = next((c for c in analysis.symbols.calls if isinstance(c, sx.Call) and _on(c, line)), None)
-    if call is not None:
+    if call is not None and (segment := called_segment(analysis, call)) is not None:
+        actions += _inlined(analysis, call, segment)
+    elif call is not None:
         actions += [_moved(analysis, call, label) for label in _other_threads(analysis, call)]
-    if within.start != within.end and (segment := _extracted(analysis, within)) is not None:
-        actions.append(segment)
+    if within.start != within.end and (extracted := _extracted(analysis, within)) is not None:
+        actions.append(extracted)
     return actions
 
 
@@ -48,6 +52,15 @@ def _moved(analysis: Analysis, call: sx.Call, label: str) -> types.CodeAction:
     )
     text = label if call.label else f"{label} "
     return code_action(analysis, f"Move {call.callee.text} to {label}", KIND, [Edit(start, text)])
+
+
+def _inlined(analysis: Analysis, call: sx.Call, segment: sx.Segment) -> list[types.CodeAction]:
+    try:
+        edits = inline_segment(analysis, call)
+    except UsageError:
+        return []
+    title = f"Replace the call by the statements of {segment.name.id}"
+    return [code_action(analysis, title, INLINE, edits)]
 
 
 def _extracted(analysis: Analysis, within: types.Range) -> types.CodeAction | None:
@@ -96,26 +109,15 @@ def extract_segment(analysis: Analysis, selected: Sequence[Span], name: str) -> 
             help="choose the statement that declares it too, or let a call make another tag",
         )
     text = analysis.lines[whole.line - 1 : whole.end_line]
+    text[-1] = text[-1][: whole.end_column - 1]  # A comment behind them stays behind the call.
     body = "\n".join(["  " + line.removeprefix(analysis.indent(whole.line)) for line in text])
     results = f" -> ({', '.join(f'{type} {tag}' for tag, type in outputs)})" if outputs else ""
     head = f"segment {name}({', '.join(f'{type} {tag}' for tag, type in inputs)}){results} {{"
     made = Edit(Span(whole.path, program.line, 1, program.line, 1), f"{head}\n{body}\n}}\n")
     given = f" -> {', '.join(tag for tag, _ in outputs)}" if outputs else ""
     call = Edit(whole, f"{name}({', '.join(tag for tag, _ in inputs)}){given}")
-    _require_sound(analysis, (made, call))
+    require_sound(analysis, (made, call), "these statements can't be a segment")
     return [made, call]
-
-
-def _require_sound(analysis: Analysis, edits: Edits) -> None:
-    """Refuse edits after which the program has errors that it did not have."""
-    before = {(d.code, d.message) for d in analysis.inspection.diagnostics}
-    after = analysis.remade(edited(analysis.lines, edits)).inspection.diagnostics
-    for found in after:
-        if found.severity is Severity.ERROR and (found.code, found.message) not in before:
-            raise UsageError(
-                f"these statements can't be a segment: {found.message}",
-                help=found.help or f"see `pse explain {found.code}`",
-            )
 
 
 def _selected(analysis: Analysis, within: types.Range) -> list[Span]:

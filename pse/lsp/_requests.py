@@ -57,7 +57,7 @@ def make_server(readings: Readings | None = None) -> ProgramServer:
     return server
 
 
-def serve(host: str | None = None, port: int = 0) -> None:
+def serve(host: str | None = None, port: int = 0) -> int:
     """Answer one editor until it goes: over standard input and output, or over TCP.
 
     Parameters
@@ -66,6 +66,11 @@ def serve(host: str | None = None, port: int = 0) -> None:
         Where to listen; None: standard input and output.
     port : int, optional
         The port to listen at.
+
+    Returns
+    -------
+    int
+        The exit code of the process.
 
     Raises
     ------
@@ -82,13 +87,14 @@ def serve(host: str | None = None, port: int = 0) -> None:
     server = make_server()
     if host is None:
         server.start_io(stdout=os.fdopen(os.dup(1), "wb"))  # It closes it, and others still look at theirs.
-        return
+        return server.protocol.exit_code
     try:
         server.start_tcp(host, port)
     except OSError as error:
         why = str(error.strerror).rpartition(": ")[2]  # asyncio says before it what it was doing.
         message = f"the language server can't listen at {host}, port {port}: {why}"
         raise UsageError(message, help="name another port: --tcp PORT") from None
+    return server.protocol.exit_code
 
 
 def _is_told(record: logging.LogRecord) -> bool:
@@ -290,7 +296,7 @@ ANSWERS: dict[str, tuple[Callable[..., Awaitable[Any]], Any]] = {
     types.TEXT_DOCUMENT_INLAY_HINT: (_hints, None),
     types.TEXT_DOCUMENT_CODE_ACTION: (
         _actions,
-        types.CodeActionOptions([types.CodeActionKind.QuickFix, refactorings.KIND]),
+        types.CodeActionOptions([types.CodeActionKind.QuickFix, *refactorings.KINDS]),
     ),
     types.TEXT_DOCUMENT_FORMATTING: (_format, None),
     types.TEXT_DOCUMENT_RANGE_FORMATTING: (_format_range, None),

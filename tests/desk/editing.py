@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pygls.workspace import PositionCodec
 
-from pse.desk.model import Drawing, Edit, Names, ProgramModel, perform
+from pse.desk.model import Drawing, Edit, Names, ProgramModel, palette, perform
 from pse.lsp import Analysis, OpenFiles
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -38,6 +38,11 @@ class Editing:
         self.names, self.model, self.text = names, done.model, edited(self.text, done.edits)
         assert self.text == done.model.text
         return done.edits
+
+    def offered(self, folder, title):
+        """Give what the palette offers under a title."""
+        groups = palette(self.model, str(folder))["groups"]
+        return next((group["modules"] for group in groups if group["title"] == title), [])
 
     def node(self, label, number=0):
         """Give the n-th node of a label."""

@@ -304,3 +304,42 @@ def test_what_is_put_between_two_statements_of_a_line_comes_behind_their_semicol
     first, _, copied = program.graph["nodes"]
     program.do({"op": "copy", "items": [copied["id"]], "frame": first["frame"], "after": first["id"]})
     assert program.text.split("\n")[2:5] == ["  print(1) ;", "  let y = 3", "  print(2) # x"]
+
+
+def test_segments_bundles_and_records_of_libraries_are_added_by_palette(tmp_path):
+    (tmp_path / "lib.coven").write_text(LIBRARY)
+    (tmp_path / "bodies.c").write_text(BODIES)
+    program = Editing("coven 1\nprogram p {\n}\n", tmp_path / "p.coven")
+    frame, after = program.frame("program")["id"], None
+    for name in ("Fluid", "Cell", "Body", "twice", "begin"):
+        (entry,) = [e for e in program.offered(tmp_path, "In this directory") if e["name"] == name]
+        program.do({"op": "insert", "module": entry["module"], "frame": frame, "after": after})
+        after = program.graph["nodes"][-1]["id"]
+    assert program.text == (
+        'coven 1\nimport "lib.coven" { Fluid, Cell, twice, begin }\nimport "bodies.c" { Body }\nprogram p {\n'
+        "  var Fluid fluid\n  var Cell cell\n  var Body body\n  twice(x) -> y\n  begin() -> a\n}\n"
+    )
+    assert [e["name"] for e in program.offered(tmp_path, "Segments")] == ["twice", "begin"]
+    assert [e["name"] for e in program.offered(tmp_path, "Types")] == ["Fluid", "Cell", "Body"]
+    program.do({"op": "insert", "module": {"type": "Fluid"}, "frame": frame, "after": after})
+    assert "  var Fluid fluid2\n" in program.text
+
+
+BODIES = "//@ coven record Body { f64 x   i32 kind }\n//@ coven module one()\nint one(void) { return 0; }\n"
+LIBRARY = """coven 1
+bundle Fluid { f64[4] rho, u }
+record Cell { f64 a, b }
+segment twice(f64[4] x) -> (f64[4] y) { copy(x) -> y }
+segment begin() -> (Fluid a) { zero() -> a.rho  zero() -> a.u }
+"""
+
+
+def test_a_group_that_is_taken_apart_leaves_the_same_text():
+    heat = Editing(HEAT)
+    items = [heat.node("gather")["id"], heat.node("save")["id"]]
+    heat.do({"op": "group", "items": items, "name": "last"})
+    assert "segment last(" in heat.text
+    with pytest.raises(UsageError, match="is no segment of this file"):
+        heat.do({"op": "ungroup", "node": heat.node("exchange")["id"]})
+    heat.do({"op": "ungroup", "node": heat.node("last")["id"]})
+    assert heat.text == HEAT

@@ -658,14 +658,36 @@ def test_the_palette_offers_what_a_typed_import_names_and_a_reduction_has_a_name
     )
     page = open_desk("typed.coven", lib=library, typed=program)
     page.wait(lambda: page.calls())
-    assert not page.all("li[data-module='double_of']")
+    assert "lib.coven" in page.one("li[data-module='double_of'] small").text
     page.one(".cm-line").click()
     page.press("End", "Enter")
     page.type('import "lib.coven" { double_of ')  # The editor closes the brace.
-    page.wait(lambda: page.all("li[data-module='double_of']"))
+    page.wait(lambda: page.one("li[data-module='double_of'] small").text == "")
     page.select("sum")
     page.choose("reduce value", "max")
     page.wait(lambda: "sum(x) -> s reduce s_max(max)" in page.text())
+
+
+def test_a_library_s_segment_is_added_by_palette_and_a_group_is_taken_apart_again(open_desk):
+    library = "coven 1\nbundle flow { f64[8] rho, u }\n"
+    library += "segment twice(f64[8] x) -> (f64[8] y) {\n  copy(x) -> y\n}\n"
+    typed = "coven 1\nprogram typed {\n  zero() -> f64[8] x\n}\n"
+    page = open_desk("typed.coven", lib=library, typed=typed)
+    page.select("zero")
+    page.add("flow")
+    page.add("twice")
+    head = 'coven 1\nimport "lib.coven" { flow, twice }\nprogram typed {\n'
+    text = f"{head}  zero() -> f64[8] x\n  var flow flow2\n  twice(x) -> y\n}}\n"
+    assert page.text() == text
+    page.press("Control", "g")
+    page.answer(name="part")
+    page.wait(lambda: "segment part(f64[8] @ root x)" in page.text() and "part" in page.calls())
+    page.lay_out()
+    page.select("part")
+    page.press("Control", "Shift", "g")
+    page.wait(lambda: page.text() == text)
+    page.press("Control", "z")
+    page.wait(lambda: "  part(x)\n" in page.text())
 
 
 def declare(page: Page) -> None:

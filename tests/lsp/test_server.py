@@ -168,6 +168,15 @@ def test_every_request_has_an_answer_and_no_mistake_of_an_editor_is_a_traceback(
     assert wire.process.returncode == 0
 
 
+@pytest.mark.parametrize(("methods", "code"), [(["exit"], 1), (["shutdown", "exit"], 0), ([], 0)])
+def test_the_exit_code_says_whether_an_editor_has_shut_the_server_down(tmp_path, methods, code):
+    wire = Wire(tmp_path)
+    for method in methods:
+        wire.say({"id": 9, "method": method} if method == "shutdown" else {"method": method})
+    wire.process.communicate(timeout=60)
+    assert wire.process.returncode == code
+
+
 def test_a_message_that_is_not_json_is_told_in_a_line_and_the_next_one_is_answered(tmp_path):
     wire = Wire(tmp_path)
     wire.write(b"{not json")

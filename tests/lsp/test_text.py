@@ -1,5 +1,6 @@
 """What the server offers while a text is typed, and how it shows and changes texts."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,53 @@ def test_whatever_segment_is_offered_checks(path, data):
     for made in segments_offered(analysis, chosen):
         found = analysed(applied(text, made), str(path)).inspection.diagnostics
         assert [d for d in found if d.severity is Severity.ERROR] == []
+
+
+@settings(max_examples=some_of(60), deadline=None)
+@given(st.sampled_from(WRITTEN), st.data())
+def test_a_segment_that_is_taken_apart_again_leaves_the_same_bytes(path, data):
+    text = path.read_text()
+    lines = text.count("\n")
+    first = data.draw(st.integers(text[: text.index("program ")].count("\n") + 1, lines - 1))
+    chosen = types.Range(types.Position(first, 0), types.Position(min(first + 2, lines), 0))
+    for made in segments_offered(analysed(text, str(path)), chosen):
+        changed = applied(text, made)
+        name = re.search(r"^segment (part\d*)", changed, re.MULTILINE)[1]
+        assert replaced(changed, name, path) == text
+
+
+def replaced(text, name, path=PROGRAMS / "text.coven"):
+    """Replace the last call of a segment by its statements."""
+    at = types.Position(text[: text.rindex(f"{name}(")].count("\n"), 0)
+    offers = refactorings.refactorings(analysed(text, str(path)), types.Range(at, at))
+    (made,) = [action for action in offers if action.title == f"Replace the call by the statements of {name}"]
+    return applied(text, made)
+
+
+def test_a_call_is_replaced_by_the_statements_of_its_segment():
+    text = """coven 1
+param i64 n = 8
+segment half(f64[n] x, f64 by) -> (f64[n] y, f64 s) {
+  let t = by / 2     // a real
+  copy(x) -> z
+  axpy(t, x, inout z)
+  copy(z) -> y
+  sum(z) -> s
+}
+program p {
+  fill(1.0) -> f64[n] z
+  half(z, n) -> w, t
+  half(w, 1.5) -> v, s
+  print(v, s, t)
+}
+"""
+    changed = replaced(text, "half")
+    assert "  let by = f64(1.5)\n  let t2 = by / 2     // a real\n" in changed
+    assert "  copy(w) -> z2\n  axpy(t2, w, inout z2)\n  copy(z2) -> v\n  sum(z2) -> s\n" in changed
+    changed = replaced(changed, "half")
+    assert "  let by2 = f64(n)\n" in changed
+    assert "segment" not in changed
+    assert [d for d in analysed(changed).inspection.diagnostics if d.severity is Severity.ERROR] == []
 
 
 def test_what_would_not_check_as_a_segment_is_refused_with_the_reason():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pse.desk.model._call_edits import Edits
 from pse.desk.model._elements import Element, heads
 from pse.desk.model._fields import Operation, list_of, optional_text, text_of
@@ -17,8 +19,9 @@ from pse.desk.model._placing import (
 from pse.desk.model._program import ProgramModel
 from pse.desk.model._text import Edit
 from pse.errors import UsageError
+from pse.language import Span
 from pse.language.syntax import ast as sx, require_name
-from pse.lsp import extract_segment, rename as rename_symbol
+from pse.lsp import extract_segment, inline_segment, rename as rename_symbol
 
 
 def create_program(model: ProgramModel, operation: Operation) -> Edits:
@@ -159,7 +162,18 @@ def group(model: ProgramModel, operation: Operation) -> Edits:
     if not model.text.leads(chosen[0].start) or model.text.line_end(chosen[-1].end) is None:
         raise UsageError("these statements share their line with others", help="format the program first")
     first, last = chosen[0].node.span, chosen[-1].node.span
-    edits = extract_segment(model.analysis, [first, last], name)
+    return _of_spans(model, extract_segment(model.analysis, [first, last], name))
+
+
+def ungroup(model: ProgramModel, operation: Operation) -> Edits:
+    """Put the statements of a segment in the place of a call of it."""
+    call = model.element(operation.get("node")).node
+    if not isinstance(call, sx.Call):
+        raise UsageError("only a call of a segment can be taken apart", help="choose one")
+    return _of_spans(model, inline_segment(model.analysis, call))
+
+
+def _of_spans(model: ProgramModel, edits: Iterable[tuple[Span, str]]) -> Edits:
     return [Edit(*model.text.range(span), text) for span, text in edits]
 
 

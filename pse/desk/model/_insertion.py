@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pse.desk.model._block_edits import place_of
@@ -11,18 +11,21 @@ from pse.desk.model._elements import Element
 from pse.desk.model._fields import Operation, mapping_of, optional_text
 from pse.desk.model._item_edits import imported_name
 from pse.desk.model._placing import canonical, insert_statements
-from pse.desk.model._ports import Port, parameter_port
-from pse.desk.model._program import ProgramModel
+from pse.desk.model._ports import Port, interface, parameter_port
+from pse.desk.model._program import PROGRAM, ProgramModel
 from pse.errors import ModuleNotFound, UsageError
-from pse.language.check import STANDARD
-from pse.language.syntax import require_name
+from pse.language.check import STANDARD, ModuleFile
+from pse.language.syntax import ast as sx, require_name
 from pse.language.types import Signature
 from pse.lsp import Symbol
 
 
 def insert(model: ProgramModel, operation: Operation) -> Edits:
-    """Write a call into a block; what it needs and makes is named as well as can be guessed."""
+    """Write a call into a block, or a `var`; what it needs and makes is named as well as can be guessed."""
     frame, after = place_of(model, operation)
+    if (declared := _declared(model, mapping_of(operation, "module"))) is not None:
+        statement, edits = declared
+        return [*edits, insert_statements(model, frame, after, canonical(statement))]
     called, inputs, outputs, edits = _called(model, operation)
     label = optional_text(operation, "thread")
     if label is not None:
@@ -34,6 +37,24 @@ def insert(model: ProgramModel, operation: Operation) -> Edits:
     call = f"{label} " if label else ""
     call += f"{called}({arguments})" + (f" -> {results}" if results else "")
     return [*edits, insert_statements(model, frame, after, canonical(call))]
+
+
+def _declared(model: ProgramModel, module: Mapping[str, Any]) -> tuple[str, Edits] | None:
+    """Give the declaration of a tag of a bundle or record, and its import; None if the module is none."""
+    type, edits = module.get("type"), []
+    file, name = module.get("file"), module.get("name")
+    if isinstance(file, str) and isinstance(name, str) and name in _types_of(model, file):
+        type, edits = imported_name(model, file, name)
+    if not isinstance(type, str):
+        return None
+    tag = type.rpartition(".")[2].lower()
+    return f"var {type} {_free(tag, {type, *_taken(model)})}", edits
+
+
+def _types_of(model: ProgramModel, file: str) -> list[str]:
+    if file.endswith(PROGRAM):
+        return [item.name.id for item in model.library_items(file) if not isinstance(item, sx.Segment)]
+    return [record.label for record in _file(model, file).records]
 
 
 Called = tuple[str, Sequence[Port], Sequence[Port], Edits]
@@ -49,18 +70,23 @@ def _called(model: ProgramModel, operation: Operation) -> Called:
     if not isinstance(name, str) or not isinstance(file, str):
         help = 'for example  "module": {"file": "heat.c", "name": "step"}'
         raise UsageError("`insert` needs a module", help=help)
-    signature = _signature(model, file, name)
     called, edits = (name, []) if file == STANDARD else imported_name(model, file, name)
+    if isinstance(segment := model.library_item(file, name) if file.endswith(PROGRAM) else None, sx.Segment):
+        return called, *interface(called, model.drawn, segment), edits
+    signature = _signature(model, file, name)
     ports = [parameter_port(p) for p in signature.inputs], [parameter_port(p) for p in signature.outputs]
     return called, *ports, edits
 
 
-def _signature(model: ProgramModel, file: str, name: str) -> Signature:
+def _file(model: ProgramModel, file: str) -> ModuleFile:
     try:
-        found = model.finder.find(file, model.analysis.path)
+        return model.finder.find(file, model.analysis.path)
     except ModuleNotFound as error:
         raise UsageError(error.message, help=error.help) from None
-    for signature in found.signatures:
+
+
+def _signature(model: ProgramModel, file: str, name: str) -> Signature:
+    for signature in _file(model, file).signatures:
         if signature.name == name:
             return signature
     raise UsageError(f"{file} has no module {name}", help="load the palette again")
@@ -105,10 +131,18 @@ def _fits(port: Port, symbol: Symbol, model: ProgramModel) -> bool:
 
 def _results(outputs: Sequence[Port], made: Mapping[str, Any], model: ProgramModel) -> Iterator[str]:
     """Write what is given, else a name that is free."""
-    taken = {symbol.name for symbol in model.drawn.symbols.all}
+    taken = _taken(model)
     for port in outputs:
         value = made.get(port.name)
-        names = (port.name, *(f"{port.name}{number}" for number in range(2, len(taken) + 3)))
-        free = next(name for name in names if name not in taken)
+        free = _free(port.name, taken)
         taken.add(free)
         yield str(value) if value else free
+
+
+def _taken(model: ProgramModel) -> set[str]:
+    return {symbol.name for symbol in model.drawn.symbols.all}
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    names = (name, *(f"{name}{number}" for number in range(2, len(taken) + 3)))
+    return next(free for free in names if free not in taken)

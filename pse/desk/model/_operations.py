@@ -40,6 +40,7 @@ _OPERATIONS: dict[str, Callable[[ProgramModel, Operation], list[Edit]]] = {
     "copy": blocks.copy,
     "move": blocks.move,
     "group": blocks.group,
+    "ungroup": blocks.ungroup,
     "rename": blocks.rename,
 }
 

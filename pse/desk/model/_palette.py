@@ -1,18 +1,19 @@
-"""The modules that a program can call: what it imports, what lies beside it, the standard library."""
+"""What a program can call or declare: what it has and imports, what lies beside it, the standard library."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from pse.desk.model._graph import Json
-from pse.desk.model._program import ProgramModel
+from pse.desk.model._program import PROGRAM, LibraryItem, ProgramModel, library_items
+from pse.errors import PseError
+from pse.language import read_program
 from pse.language.check import STANDARD, ModuleFile, ModuleReference
 from pse.language.syntax import ast as sx
-from pse.language.types import Element, Signature
+from pse.language.types import Element, Signature, record_of
 from pse.modules import module_comment
-from pse.modules.build import directive_text, find_modules
+from pse.modules.build import directive_text, files_below, find_modules
 
 
 def palette(model: ProgramModel, root: str) -> Json:
@@ -37,11 +38,16 @@ def palette(model: ProgramModel, root: str) -> Json:
     listed, wrong = find_modules([root])
     imported = list(_imported(model))
     known = {(entry["module"]["file"], entry["name"]) for entry in imported}
+    records = model.drawn.inspection.records
     beside = [_entry(model, module.file, module.signature) for module in listed]
     groups = {
         "Imported": imported,
-        "Segments": list(_segments(model)),
-        "In this directory": [e for e in beside if (e["module"]["file"], e["name"]) not in known],
+        "Segments": list(_callable(model, sx.Segment)),
+        "Types": [*_callable(model, sx.Bundle), *(_record(*record) for record in records.items())],
+        "In this directory": [
+            *(e for e in beside if (e["module"]["file"], e["name"]) not in known),
+            *_foreign(model, root, list({module.file.path: module.file for module in listed}.values())),
+        ],
         "Standard library": [_standard(s) for s in model.finder.find(STANDARD, "").signatures],
     }
     problems = [
@@ -51,15 +57,45 @@ def palette(model: ProgramModel, root: str) -> Json:
     return {"groups": found, "problems": problems}
 
 
-def _segments(model: ProgramModel) -> Iterator[Json]:
-    """Give the segments of the program, and those that it imports by name."""
-    yield from (_segment(item, item.name.id) for item in model.items(sx.Segment))  # type: ignore[union-attr]
-    imports = (item for item in model.items(sx.Import) if isinstance(item, sx.Import))
-    for item in imports:
-        for local in item.names or ():
-            name = (local.alias or local.name).id
-            if (segment := model.segment(name)) is not None:
-                yield _segment(segment, name)
+def _callable(model: ProgramModel, *kinds: type) -> Iterator[Json]:
+    """Give the program's segments or bundles, and those that it imports."""
+    yield from (_item(item, item.name.id) for item in model.items(*kinds) if isinstance(item, LibraryItem))
+    for file in _imports(model):
+        items = model.library_items(file.path) if file.path.endswith(PROGRAM) else ()
+        for item in (one for one in items if isinstance(one, kinds)):
+            yield from (_item(item, called) for called in _names_of(file, item.name.id))
+
+
+def _imports(model: ProgramModel) -> list[sx.Import]:
+    return [item for item in model.items(sx.Import) if isinstance(item, sx.Import)]
+
+
+def _names_of(file: sx.Import, name: str) -> Iterator[str]:
+    """Give what a program calls what a file has."""
+    if file.alias is not None:
+        yield f"{file.alias.id}.{name}"
+    yield from ((local.alias or local.name).id for local in file.names or () if local.name.id == name)
+
+
+def _foreign(model: ProgramModel, root: str, modules: Sequence[ModuleFile]) -> Iterator[Json]:
+    """Give the segments and types of the directory's files, but for what the program imports."""
+    own, imports = os.path.abspath(model.analysis.path), _imports(model)
+    found = [(f.source or f.path, _record(r.label, r)) for f in modules for r in f.records]
+    for path in files_below(root, (PROGRAM,)):
+        items = _items_of(path) if os.path.abspath(path) != own else ()
+        found += [(path, _item(item, item.name.id)) for item in items]
+    for path, entry in found:
+        file, name = _relative(model, path), entry["name"]
+        if not any(item.path == file and any(_names_of(item, name)) for item in imports):
+            yield entry | {"module": {"file": file, "name": name}}
+
+
+def _items_of(path: str) -> Sequence[LibraryItem]:
+    """Give what a file on disk has; nothing if it can't be read."""
+    try:
+        return library_items(read_program(path).text, path)
+    except PseError:
+        return ()
 
 
 def _imported(model: ProgramModel) -> Iterator[Json]:
@@ -104,18 +140,31 @@ def _common(module: Json, signature: Signature, doc: str, language: str) -> Json
     }
 
 
-def _segment(item: Any, name: str) -> Json:
+def _item(item: LibraryItem, name: str) -> Json:
+    if not isinstance(item, sx.Segment):
+        return _type(name, type(item).__name__.lower(), _names(item.members))
     inputs, outputs = _names(item.inputs), _names(item.outputs)
     results = f" -> ({', '.join(outputs)})" if outputs else ""
-    return {
-        "module": {"segment": name},
-        "name": name,
-        "doc": "",
-        "language": "coven",
-        "signature": f"{name}({', '.join(inputs)}){results}",
-        "inputs": inputs,
-        "outputs": outputs,
-    }
+    signature = f"{name}({', '.join(inputs)}){results}"
+    return _entry_of({"segment": name}, name, signature, "", inputs, outputs)
+
+
+def _type(name: str, kind: str, members: Sequence[str]) -> Json:
+    """Describe a bundle or a record, of which a `var` makes a tag."""
+    signature = f"{kind} {name} {{ {', '.join(members)} }}"
+    return _entry_of({"type": name}, name, signature, f"declares a tag: a {kind}")
+
+
+def _record(name: str, element: Element) -> Json:
+    record = record_of(element)
+    return _type(name, "record", [field for field, _ in record.fields] if record is not None else [])
+
+
+def _entry_of(
+    module: Json, name: str, signature: str, doc: str, inputs: Sequence[str] = (), outputs: Sequence[str] = ()
+) -> Json:
+    ports = {"inputs": list(inputs), "outputs": list(outputs)}
+    return {"module": module, "name": name, "doc": doc, "language": "coven", "signature": signature, **ports}
 
 
 def _names(fields: Iterable[sx.Field]) -> list[str]:

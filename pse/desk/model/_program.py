@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,7 +19,8 @@ from pse.language.syntax import ast as sx, parse_program
 from pse.lsp import Analysis, OpenFiles
 from pse.program import number_statements
 
-_PROGRAM = ".coven"
+PROGRAM = ".coven"
+LibraryItem = sx.Segment | sx.Bundle | sx.Record
 
 
 class _Call(NamedTuple):
@@ -120,20 +123,23 @@ class ProgramModel:
             names = {(n.alias or n.name).id: n.name.id for n in item.names or ()}
             alias, _, last = called.rpartition(".")
             name = last if item.alias is not None and item.alias.id == alias else names.get(called)
-            if item.path.endswith(_PROGRAM) and name is not None:
-                found = next((s for s in self.segments_of(item.path) if s.name.id == name), None)
-                if found is not None:
+            if item.path.endswith(PROGRAM) and name is not None:
+                found = self.library_item(item.path, name)
+                if isinstance(found, sx.Segment):
                     return found
         return None
 
-    def segments_of(self, import_path: str) -> list[sx.Segment]:
-        """Give the segments of a file that is imported; none if it can't be read."""
+    def library_items(self, import_path: str) -> Sequence[LibraryItem]:
+        """Give the segments, bundles and records of another file; none if it can't be read."""
         try:
             path, text, _ = self.finder.read_program(import_path, self.analysis.path)
         except ModuleNotFound:
-            return []
-        tree = parse_program(text, path).tree
-        return [item for item in (tree.items if tree else ()) if isinstance(item, sx.Segment)]
+            return ()
+        return library_items(text, path)
+
+    def library_item(self, import_path: str, name: str) -> LibraryItem | None:
+        """Give a segment, bundle or record of another file."""
+        return next((item for item in self.library_items(import_path) if item.name.id == name), None)
 
     def element(self, id: object) -> Element:
         """Give a node or frame.
@@ -225,6 +231,13 @@ class ProgramModel:
         """Whether a call exchanges what two names stand for, which no thread does."""
         reference = self.drawn.module(element.called) if element.call is not None else None
         return reference is not None and (reference.language, reference.name) == ("std", "swap")
+
+
+@functools.lru_cache(64)
+def library_items(text: str, path: str) -> tuple[LibraryItem, ...]:
+    """Give what a file has for programs that import it, but for modules, parameters and partitions."""
+    tree = parse_program(text, path).tree
+    return tuple(item for item in (tree.items if tree else ()) if isinstance(item, LibraryItem))
 
 
 _MOST_LINES = 8

@@ -4,6 +4,7 @@ from ._module_list import (
     call_text as call_text,
     choose_modules as choose_modules,
     directive_text as directive_text,
+    files_below as files_below,
     find_modules as find_modules,
     prototype_text as prototype_text,
     read_module_file as read_module_file,

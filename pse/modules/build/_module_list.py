@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from pse.errors import ModuleNotFound, UsageError
 from pse.language.check import STANDARD, ModuleFile
@@ -109,7 +109,7 @@ def _files(path: str) -> Iterator[ModuleFile]:
     if path == STANDARD:
         yield standard_file()
     elif os.path.isdir(path):
-        for candidate in _candidates(path):
+        for candidate in files_below(path, LANGUAGES):
             try:
                 text, _ = finder.read_source(candidate, candidate)
             except ModuleNotFound:
@@ -128,11 +128,29 @@ def _examined(text: str, path: str, _folder: str) -> ModuleFile:
     return finder.examine_source(text, path)
 
 
-def _candidates(folder: str) -> Iterator[str]:
+def files_below(folder: str, endings: Container[str]) -> Iterator[str]:
+    """Give the files in a folder and below it whose names have some endings; none hidden, none built.
+
+    Parameters
+    ----------
+    folder : str
+        The folder.
+    endings : container of str
+        What names end in, in small letters: ``.py``.
+
+    Yields
+    ------
+    str
+        The paths, sorted in each folder.
+
+    See Also
+    --------
+    find_modules
+    """
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _IGNORED)
         for name in sorted(names):
-            if os.path.splitext(name)[1].lower() in LANGUAGES:
+            if os.path.splitext(name)[1].lower() in endings:
                 yield os.path.normpath(os.path.join(here, name))
 
 

@@ -57,6 +57,7 @@ export const COMMANDS: Command[] = [
   { title: "Copy", keys: "Ctrl+C", graphOnly: true, run: () => update({ copied: [...desk().selection] }) },
   { title: "Paste", keys: "Ctrl+V", graphOnly: true, run: () => paste() },
   { title: "Group into a segment…", keys: "Ctrl+G", graphOnly: true, run: () => group() },
+  { title: "Take a segment apart", keys: "Ctrl+Shift+G", graphOnly: true, run: () => ungroup() },
   { title: "Put into a block…", keys: "W", graphOnly: true, run: () => wrap() },
   { title: "Move up in the text", keys: "Alt+ArrowUp", graphOnly: true, run: () => moveBy(-1) },
   { title: "Move down in the text", keys: "Alt+ArrowDown", graphOnly: true, run: () => moveBy(1) },
@@ -194,6 +195,13 @@ function group() {
   ask("Group into a segment", [{ name: "name", label: "Its name", value: "part", required: true }], ({ name }) =>
     edit([{ op: "group", items: items(), name }]),
   );
+}
+
+/** Put the statements of segments in the place of the calls of them that are selected. */
+function ungroup() {
+  const calls = selectedNodes().filter((node) => node.kind === "segment");
+  if (!calls.length) return note("Select the call of a segment: its statements take its place.");
+  return edit(calls.map(({ id }) => ({ op: "ungroup", node: id })));
 }
 
 function wrap() {

@@ -152,7 +152,7 @@ export type Difference = Omit<ProgramGraph, Lists> & {
   moved: Moved;
 } & { [List in Lists]: ListDifference<ProgramGraph[List][number]> };
 
-export type ModuleName = { file: string; name: string } | { std: string } | { segment: string };
+export type ModuleName = { file: string; name: string } | { std: string } | { segment: string } | { type: string };
 
 export interface PaletteModule {
   module: ModuleName;
