@@ -2,9 +2,14 @@
 
 import base64
 import json
+import os
 
 import numpy as np
 import pytest
+
+from pse.desk.server._files import Directory
+from pse.desk.server._runs import Runs
+from pse.runtime.control._address import address
 
 QUICK = {"program": "heat.coven", "processors": 1, "parameters": {"NX": "64", "NY": "64", "tol": "1e-2"}}
 LONG = QUICK | {"parameters": {"NX": "256", "NY": "256", "tol": "1e-30"}}
@@ -64,6 +69,23 @@ def test_a_run_shows_how_it_stands_and_is_kept_with_its_report_and_trace(desk, p
         assert b"<svg" in picture.body
     assert "view" in desk.api(f"/runs/{run['id']}/picture?view=oil", status=422)["error"]["message"]
     (desk.folder / "heat.npy").unlink()
+
+
+def test_whoever_is_told_of_a_run_that_has_just_begun_finds_it(programs, monkeypatch):
+    monkeypatch.chdir(programs)
+    found = []
+
+    def told(event):
+        if event["type"] == "run":
+            found.append(runs.details(event["run"]["id"])["run"]["state"])
+
+    runs = Runs(Directory(programs), told)
+    id = runs.start(QUICK)["id"]
+    try:
+        assert found[:1] == ["preparing"]
+        assert [run["id"] for run in runs.all() if run["id"] == id] == [id]
+    finally:
+        runs.end()
 
 
 LEVELS = """coven 1
@@ -139,6 +161,29 @@ def test_a_run_that_dies_says_why(desk, page):
     assert desk.api(f"/runs/{run['id']}/console?last=5")["text"] == console["text"][-5:]
     told = "".join(e["text"] for e in page.events if e["type"] == "console")
     assert told == console["text"]
+
+
+def test_of_a_run_that_does_not_hear_that_it_is_to_end_no_socket_is_left(desk, page):
+    (desk.folder / "deaf.py").write_text(DEAF)
+    (desk.folder / "deaf.coven").write_text(
+        'coven 1\nimport "deaf.py" { wait }\nprogram deaf {\n  for k in 0 .. 9 { wait(k) }\n}\n'
+    )
+    run = desk.api("/runs", "POST", {"program": "deaf.coven", "checkpoint": True}, 201)["run"]
+    page.until(lambda e: e["type"] == "console" and "deaf" in e["text"])
+    assert os.path.exists(address(run["control"]))
+    desk.api(f"/runs/{run['id']}/stop", "POST", {})
+    assert page.ended(run["id"])["state"] == "stopped"
+    assert not os.path.exists(address(run["control"]))
+
+
+DEAF = """import time
+
+#@ coven module wait(in i64 k)
+def wait(k):
+    if k > 0:
+        print("deaf", flush=True)
+        time.sleep(600)
+"""
 
 
 def test_a_program_that_is_wrong_does_not_run_and_says_where(desk):

@@ -29,6 +29,7 @@ from pse.desk.server._files import Directory, revision
 from pse.errors import PseError
 from pse.files import replace_file
 from pse.notebook import Checked, Job, NotebookError, RunFailed, Screen, asked_by_form, checked, make_job
+from pse.runtime.control import remove_stale, running
 from pse.runtime.status import Overview, Report, format_report
 
 KEPT = Path(".pse", "runs")
@@ -37,6 +38,8 @@ MOST_CONSOLE = 1_000_000
 _ENDED = ("done", "failed", "stopped")
 _LAST_WAIT = 6.0
 """Seconds in which runs end when the desk ends."""
+_DYING, _LOOK = 2.0, 0.02
+"""Seconds that ranks may still live when who started them has been killed; seconds between two looks."""
 
 
 @dataclass
@@ -97,6 +100,7 @@ class Run:
 
     def start(self) -> None:
         """Run, in a thread of its own: the child process dies with the thread that started it."""
+        self._change("preparing")  # Whoever is told of the run finds it.
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
 
@@ -123,7 +127,16 @@ class Run:
         stopped = self.record.state == "stopping" and state == "failed"
         if error is not None and not stopped:
             self.record.error = {"message": error.message, "help": error.help}
+        if stopped:
+            self._remove_socket()
         self._change("stopped" if stopped else state)
+
+    def _remove_socket(self) -> None:
+        """Remove the socket of a run that was killed, once the kernel has ended its ranks."""
+        deadline = time.monotonic() + _DYING
+        while self.record.control in running() and time.monotonic() < deadline:
+            time.sleep(_LOOK)
+        remove_stale(self.record.control)
 
     def _change(self, state: str) -> None:
         with self._turn:

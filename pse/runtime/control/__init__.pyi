@@ -1,4 +1,4 @@
-from ._address import running as running
+from ._address import remove_stale as remove_stale, running as running
 from ._client import RunControl as RunControl
 from ._drawing import frame_text as frame_text, status_text as status_text
 from ._frames import Frame as Frame, save_frames as save_frames

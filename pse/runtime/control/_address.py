@@ -75,7 +75,17 @@ def connect(name: str) -> socket.socket | None:
 
 
 def remove_stale(name: str) -> None:
-    """Remove the socket of a run that is over, if it could not do so itself."""
+    """Remove the socket of a run that is over, if it could not do so itself.
+
+    Parameters
+    ----------
+    name : str
+        The run's name.
+
+    See Also
+    --------
+    running
+    """
     if (found := connect(name)) is not None:
         found.close()
         return
