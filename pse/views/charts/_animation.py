@@ -21,6 +21,7 @@ from pse.text import ending_text
 from pse.views.core._mpl_defaults import mpl_defaults
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pse.runtime.control import Frame
@@ -29,6 +30,7 @@ FILES = (".gif", ".mp4", "/")
 _RATE = 10
 """Frames that are shown in a second."""
 _WIDTH, _HEIGHT, _DPI = 6.4, 4.8, 100
+_NOT_FINITE = "no finite value"
 
 
 def check_animation(output: str, others: Sequence[str] = ()) -> None:
@@ -157,8 +159,8 @@ def _slice(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _drawing(frames: Sequence[Frame]) -> tuple[Figure, Callable[[int], None]]:
-    """Make a figure, and what shows one frame in it; axes count the cells of the program's array."""
+def _drawing(frames: Sequence[Frame]) -> tuple[Figure, Callable[[int], object]]:
+    """Make a figure, and what shows one frame in it: in words where there is nothing to draw."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -166,25 +168,44 @@ def _drawing(frames: Sequence[Frame]) -> tuple[Figure, Callable[[int], None]]:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     values = [_slice(frame.values) for frame in frames]
-    if not values[0].size:
-        axes.text(0.5, 0.5, "no numbers", ha="center", transform=axes.transAxes)
-        return figure, lambda _: None
     known = np.concatenate([one[np.isfinite(one)].ravel() for one in values])
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    words = axes.text(0.5, 0.5, "", ha="center", transform=axes.transAxes)
+    if not known.size:
+        words.set_text(_NOT_FINITE if values[0].size else "no numbers")
+        return figure, lambda _: None
+    show = _picture(figure, axes, frames, values, (float(known.min()), float(known.max())))
+    blank = [one.ndim > 0 and not np.isfinite(one).any() for one in values]
+
+    def both(number: int) -> None:
+        show(number)
+        words.set_text(_NOT_FINITE if blank[number] else "")
+
+    return figure, both
+
+
+def _picture(
+    figure: Figure,
+    axes: Axes,
+    frames: Sequence[Frame],
+    values: Sequence[np.ndarray],
+    limits: tuple[float, float],
+) -> Callable[[int], object]:
+    """Draw an image, a line or a curve over time; axes count the cells of the program's array."""
+    low, high = limits
     if values[0].ndim == 2:
         rows, columns = frames[0].shape[-2:]
         how: dict[str, Any] = {"vmin": low, "vmax": high, "interpolation": "nearest", "cmap": "cividis"}
         image = axes.imshow(values[0], extent=(0, columns, rows, 0), **how)
         figure.colorbar(image)
-        return figure, lambda number: image.set_data(values[number])
+        return lambda number: image.set_data(values[number])
     (line,) = axes.plot([], [], color="#0072B2")
     room = 0.05 * (high - low) or 0.5
     axes.set_ylim(low - room, high + room)
     if values[0].ndim == 1:
         places = np.arange(len(values[0])) * frames[0].block[0]
         axes.set_xlim(0, max(1, *places))
-        return figure, lambda number: line.set_data(places, values[number])
+        return lambda number: line.set_data(places, values[number])
     pauses = [frame.pause for frame in frames]
     axes.set_xlim(pauses[0], max(pauses[-1], pauses[0] + 1))
     axes.set_xlabel("pause")
-    return figure, lambda number: line.set_data(pauses[: number + 1], values[: number + 1])
+    return lambda number: line.set_data(pauses[: number + 1], values[: number + 1])
