@@ -16,7 +16,7 @@ import numpy as np
 
 from pse.language.check import For
 from pse.language.types import Element, Type
-from pse.program import ThreadKey
+from pse.program import Liveness, ThreadKey
 from pse.runtime._sequencer import Buffer, Sequencer
 from pse.runtime.checkpoint._manifest import Saved, member_name
 from pse.runtime.checkpoint._reader import Reader
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 _Value = int | float | complex | Buffer
 
 
-def live_at(job: Job, key: ThreadKey, point: int) -> frozenset[str]:
+def live_at(liveness: Liveness, key: ThreadKey, point: int) -> frozenset[str]:
     """Tags that a thread may still read at a pause, which is the number of its statement."""
-    statement = job.liveness.walk.steps[point].statement
+    statement = liveness.walk.steps[point].statement
     if isinstance(statement, For) and statement.inflight is not None:
-        return job.liveness.live_before(point, key)
-    return job.liveness.live_at_head(point, key)
+        return liveness.live_before(point, key)
+    return liveness.live_at_head(point, key)
 
 
 def capture(job: Job, rank: int, projection: Projection, sequencer: Sequencer, point: int) -> Iterator[Saved]:
@@ -59,7 +59,7 @@ def writes(job: Job, rank: int, name: str, partition: int | None, point: int) ->
     if name.startswith(HIDDEN):
         return rank == 0 and partition is None
     placement = job.liveness.placement
-    readers = [key for key in placement.keys if name in live_at(job, key, point)]
+    readers = [key for key in placement.keys if name in live_at(job.liveness, key, point)]
     mine = placement.seat(rank)
     if not readers:
         return False
@@ -85,7 +85,7 @@ class Restoring:
     def fill(self, rank: int, projection: Projection, sequencer: Sequencer, point: int) -> None:
         """Fill the slots of a rank that resumes after a pause."""
         key = self.job.liveness.placement.seat(rank).key
-        wanted = live_at(self.job, key, point)
+        wanted = live_at(self.job.liveness, key, point)
         for (name, partition), slot in projection.slots.items():
             value: _Value | list[_Value] | None = None
             if name.startswith(HIDDEN):

@@ -281,7 +281,9 @@ class _Meeting:
     def _readable(self, shapes: Shapes) -> list[str]:
         """Give the tags that have a value here which can be looked at."""
         job, point = self.now.job, self.now.sequencer.point
-        live = frozenset[str]().union(*(live_at(job, key, point) for key in job.liveness.placement.keys))
+        live = frozenset[str]().union(
+            *(live_at(job.liveness, key, point) for key in job.liveness.placement.keys)
+        )
         known, types = watchable_tags(job.program), job.program.tags
         return sorted(name for name in live & known.keys() if not shapes.is_dynamic(types[name].type))
 

@@ -23,7 +23,7 @@ from pse.runtime.request._file_names import require_formats
 from pse.runtime.request._options import Options, resolve
 from pse.runtime.request._prepared import Prepared, Request
 from pse.runtime.request._resume import check_pending, check_processors, continued, remarks, room_for
-from pse.runtime.request._watchable import require_watchable
+from pse.runtime.request._watchable import require_recordable, require_watchable
 from pse.text import count_text, list_text
 
 _PLANNED_QUICKLY = 64
@@ -95,6 +95,7 @@ def prepare(request: Request, ranks: int | None = None, file: ProgramFile | None
     processors = 1 if placement.serial else processors
     placement = _fold(program, placement, options, partition_counts(program, environment), processors)
     require_watchable(program, *request.watch)
+    require_recordable(program, placement, request.watch)
     changes = checked_changes(program, environment, request.changes, processors)
     return Prepared(request, program, placement, processors, environment, options, file, said, kept, changes)
 

@@ -376,7 +376,7 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
 def test_a_run_is_recorded_as_an_animation_and_as_pictures(tmp_path):
     directory = work(tmp_path / "work")
     command = [beside_python("pse"), "run", "controlled.coven", "-p", "2", "-D", "rounds=5000"]
-    outputs = ["--watch", "u=u.gif", "--watch", "most=most/", "--watch", "start=start.npz"]
+    outputs = ["--watch", "u=u.gif", "--watch", "most=most/"]
     job = Job([*command, *outputs], directory=directory)
     ended(job)
     with Image.open(directory / "u.gif") as animation:
@@ -386,8 +386,16 @@ def test_a_run_is_recorded_as_an_animation_and_as_pictures(tmp_path):
     assert f"u: {animation.n_frames} frames in u.gif" in job.err
     pictures = sorted(path.name for path in (directory / "most").iterdir())
     assert pictures[:2] == ["0001.png", "0002.png"]
-    assert "warning: no frame of start in start.npz: start has no value at controlled.coven:12:3" in job.err
-    assert sorted(path.name for path in directory.iterdir() if path.name.startswith((".", "st"))) == []
+    assert [path.name for path in directory.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_tag_that_has_no_value_at_any_pause_is_refused_before_the_run(tmp_path, pse):
+    directory = work(tmp_path / "work")
+    done = pse("run", "controlled.coven", "--watch", "u=u.npz", "--watch", "start=start.npz", cwd=directory)
+    assert (done.code, done.out) == (UsageError.exit_code, "")
+    assert "start has no value at any pause: nothing reads it from the head of a loop on" in done.err
+    assert re.search(r"help: read it in a later round .* or watch one of these: .*\bu\b", done.err)
+    assert not (directory / "u.npz").exists()
 
 
 class Interrupting(str):
@@ -434,6 +442,17 @@ def test_arrays_without_numbers_are_animated_too(tmp_path, monkeypatch, shape):
     write_frames(frames, "e.gif")
     with Image.open("e.gif") as animation:
         assert animation.format == "GIF"
+
+
+def test_a_frame_without_a_finite_value_says_so_and_no_range_is_made_up_for_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    nothing, numbers = np.full((4, 4), np.nan), np.arange(16.0).reshape(4, 4)
+    for output, values in (("none/", [nothing]), ("some/", [nothing, numbers])):
+        write_frames([Frame("u", v, (4, 4), (1, 1), k, "p") for k, v in enumerate(values)], output)
+    drawn = [np.asarray(Image.open(name).convert("RGB")) for name in ("none/0001.png", "some/0001.png")]
+    assert [bool((np.ptp(image, axis=2) > 60).any()) for image in drawn] == [False, True], "colour bars"
+    for image in drawn:
+        assert image[200:280, 200:440].min() < 60, "words in the middle"
 
 
 def test_changes_that_a_run_does_not_come_to_are_told(tmp_path):
