@@ -19,7 +19,7 @@ import io
 import os
 from typing import TYPE_CHECKING, NoReturn
 
-from pse import _loading
+from pse import _loading, _proc
 from pse._abi.environment import TOOLS_OBJECT, TOOLS_VARIABLE
 from pse._interrupt import stop_on_interrupt
 from pse.runtime.faults import ending_the_job, name_aborts
@@ -96,8 +96,10 @@ def _be_rank() -> int:
 
         restart_with_preloads(_parse())
     watched = launcher is not None and launcher.sees_all
-    monitor = MonitorHandle() if local_rank() == 0 and not watched else None
-    depends = not watched and local_rank() not in (None, 0)
+    # Tasks that nothing connects are most likely no ranks of one job.
+    early = not watched and _proc.unconnected_tasks() == 1
+    monitor = MonitorHandle() if local_rank() == 0 and early else None
+    depends = early and local_rank() not in (None, 0)
     name_aborts()
     from pse.runtime.request import read_rank_arguments
 

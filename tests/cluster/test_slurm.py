@@ -37,6 +37,13 @@ def test_a_program_runs_on_two_nodes(slurm):
     assert "sent between nodes         0 B" not in job.out
 
 
+def test_tasks_that_are_no_ranks_of_one_job_are_told_how_to_be(slurm):
+    job = Job([word for word in SRUN if word != "--mpi=pmi2"], slurm)
+    assert job.wait() != 0
+    assert "help: each of srun's 5 tasks is an MPI job of its own here: connect them" in job.err
+    assert "was killed" not in job.err
+
+
 @pytest.mark.parametrize("victim", [1, 4])
 def test_a_killed_rank_is_named_and_ends_the_ranks_of_all_nodes(slurm, victim):
     job = Job([*SRUN, *LONG], slurm)
@@ -50,6 +57,22 @@ def test_a_killed_rank_is_named_and_ends_the_ranks_of_all_nodes(slurm, victim):
     )
     assert re.search(killed, job.err), job.err
     assert job.err.count("\nerror: ") == 1
+
+
+def test_a_monitor_that_is_killed_ends_the_ranks_of_its_node_too(slurm):
+    job = Job([*SRUN, *LONG], slurm)
+    job.wait_for_words("running faulty.coven")
+    job.wait_for_ranks(5)
+    (monitor,) = (
+        pid
+        for pid, environment in job.processes().items()
+        if environment.get("SLURM_NODEID") == "1" and "_node_monitor" in job.command_line(pid)
+    )
+    job.hit(monitor, signal.SIGKILL)
+    assert job.wait() != 0
+    assert job.seconds < 10.0  # Without a word from Slurm, which waits for the ranks.
+    assert f"error: the process that monitors the ranks of this host (pid {monitor}) was killed" in job.err
+    assert re.search(r"error: the monitor of host \S+ is gone", job.err), job.err
 
 
 # By night: on a loaded machine Slurm itself, two daemons on one machine, sometimes does not end such a step.

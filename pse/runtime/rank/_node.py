@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -80,7 +80,8 @@ class Node:
         self._words = self.records.fd if self.records else open_job_stderr()
         # The launcher's board is the first node's; on others it wouldn't know what a dead rank was doing.
         watched = self.launcher is not None and self.launcher.sees_all and self.nodes[self.rank] == 0
-        self._monitor = (monitor or MonitorHandle()) if self.first and not watched else None
+        self._needs_monitor = self.first and not watched
+        self._monitor = monitor if self._needs_monitor else None
 
     def join(self, prepared: Prepared) -> None:
         """Open the board, and let no crash and no death on this node go without a name from now on."""
@@ -99,14 +100,19 @@ class Node:
         _faults.prepare_python_frames(*register_python_frames())
         # MPI_Finalize first deletes this attribute; later it waits for all other ranks.
         MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_on_finalize), True)
+        if self._needs_monitor:
+            self._monitor = self._monitor or MonitorHandle()
         meeting = self._meeting()
         self._meets = meeting is not None
         if self._monitor:
-            self._monitor.tell(self._monitored_job(prepared, names, pids, meeting))
-            if not self._meets:  # Those of other nodes end the job, for they cannot see what happens here.
-                self._monitor.warn_of_its_end(lambda: self.board.slot(self.rank).state < RankState.DONE)
+            job = self._monitored_job(prepared, names, pids, meeting)
+            self._monitor.tell(job)
+            self._monitor.heed_its_end(self._still_runs(job.pids), job.pids.values() if self._meets else ())
         self.local.Barrier()
         self.local.Free()
+
+    def _still_runs(self, ranks: Iterable[int]) -> Callable[[], bool]:
+        return lambda: any(self.board.slot(rank).state < RankState.DONE for rank in ranks)
 
     def _meeting(self) -> Meeting | None:
         """Agree on where the monitors of several nodes meet: at the first node's, if it has one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pse import _proc
 from pse.errors import ProgramError, UsageError
 from pse.language import bind_parameters
 from pse.language.check import ResolvedProgram
@@ -186,5 +187,11 @@ def _misfit(request: Request, placement: Placement, ranks: int) -> str:
 
 
 def _fitting(placement: Placement, ranks: int) -> str:
+    tasks = _proc.unconnected_tasks()
+    if tasks > 1:
+        return (
+            f"each of srun's {tasks} tasks is an MPI job of its own here: connect them by srun --mpi=pmi2, "
+            "or pmix where the site's MPI wants that (srun --mpi=list shows what there is)"
+        )
     choices = [f"-n {n} (P = {placement.processors_for(n)})" for n in placement.nearest_ranks(ranks)]
     return f"mpirun {list_text(choices, 'or')} fits"

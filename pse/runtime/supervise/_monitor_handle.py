@@ -9,11 +9,12 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 
 from pse.errors import RunError
@@ -162,23 +163,43 @@ class MonitorHandle:
                 help=KILLED_HELP,
             )
 
-    def warn_of_its_end(self, still_needed: Callable[[], bool]) -> None:
-        """Say so if the monitor is killed while it is needed; the run goes on without it."""
+    def heed_its_end(self, still_needed: Callable[[], bool], ranks: Collection[int]) -> None:
+        """Say so if the monitor is killed while it is needed.
+
+        Parameters
+        ----------
+        still_needed : callable
+            Says whether ranks of this node still run.
+        ranks : collection of int
+            Process numbers of these, if they are to end with it: monitors of other nodes, which can't tell
+            that from the end of the host, end theirs.  None: the run goes on without it.
+        """
         with contextlib.suppress(OSError):
             pidfd = os.pidfd_open(self._process.pid)
-            arguments = (self._process.pid, pidfd, still_needed)
+            arguments = (self._process.pid, pidfd, still_needed, ranks)
             threading.Thread(
                 target=_await_end, args=arguments, name="awaits the monitor", daemon=True
             ).start()
 
 
-def _await_end(pid: int, pidfd: int, still_needed: Callable[[], bool]) -> None:
+def _await_end(pid: int, pidfd: int, still_needed: Callable[[], bool], ranks: Collection[int]) -> None:
     select.select([pidfd], [], [])
-    if still_needed():
-        stderr = processes.open_job_stderr()
-        text = (
-            f"warning: the process that monitors the ranks of this host (pid {pid}) was killed\n"
+    if not still_needed():
+        return
+    killed = f"the process that monitors the ranks of this host (pid {pid}) was killed\n"
+    if ranks:
+        _say(f"error: {killed}help: the run ends: to other hosts this one looks as if it had failed\n")
+        for rank in sorted(ranks, key=os.getpid().__eq__):  # This one last.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rank, signal.SIGKILL)
+    else:
+        _say(
+            f"warning: {killed}"
             "help: the run goes on; if a rank is killed now, nobody names it, and others wait for it\n"
         )
-        os.write(stderr, text.encode())
-        os.close(stderr)
+
+
+def _say(text: str) -> None:
+    stderr = processes.open_job_stderr()
+    os.write(stderr, text.encode())
+    os.close(stderr)
