@@ -167,7 +167,7 @@ def not_finite(sequencer: Sequencer, projection: Projection) -> RunError:
     slot, index, value = sequencer.not_finite()
     tag = _tag(projection, slot)
     what = "an output" if tag.startswith(HIDDEN) else f"`{shown_tag(tag)}`"
-    walk = projection.walk
+    walk, reads = projection.walk, pending_site(sequencer, projection).inputs
     around = [walk.steps[step] for step in walk.ancestors(walk.step_of_site[_site_id(sequencer)])]
     inside = any(isinstance(step.statement, Parallel) for step in around)
     piece = "its piece of " if index and inside else ""
@@ -177,7 +177,9 @@ def not_finite(sequencer: Sequencer, projection: Projection) -> RunError:
     return RunError(
         f"{stopped_at(sequencer, projection)} made {'a NaN' if math.isnan(value) else 'an infinity'}: "
         f"{at}{piece}{what} is {value}{', at ' if rounds else ''}{', '.join(rounds)}",
-        help="all that this call has read is finite: look at what it computes",
+        help="all that this call has read is finite: look at what it computes"
+        if any(argument.tag for argument in reads)
+        else "this call reads no tag: look at where it has its numbers from, a file for example",
     )
 
 

@@ -90,6 +90,7 @@ def test_the_first_call_that_makes_a_nan_or_infinity_is_named(sample, when, shar
     with pytest.raises(RunError) as raised:
         run(job)
     assert re.search(WORDS[when], raised.value.message), raised.value.message
+    assert ("this call reads no tag" in raised.value.help) == (when == -3)
 
 
 @pytest.mark.parametrize("check", ["nan", "off"])
