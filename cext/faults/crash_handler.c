@@ -81,7 +81,12 @@ static bool is_beyond_stack(uintptr_t address, uintptr_t stack_pointer)
            (mincore((void *)page, 1, &resident) != 0 && errno == ENOMEM);
 }
 
-static const crash *crash_of(int number, const siginfo_t *info, const void *context)
+static bool is_sent(const siginfo_t *info)
+{
+    return info->si_code <= 0 && info->si_pid != getpid();
+}
+
+static const crash *fault_of(int number, const siginfo_t *info, const void *context)
 {
     if (number == SIGSEGV && is_beyond_stack((uintptr_t)info->si_addr, pse_faults_stack_pointer(context)))
         return &stack_overflow;
@@ -89,6 +94,14 @@ static const crash *crash_of(int number, const siginfo_t *info, const void *cont
         return &input_written;
     if (sanitized && number == SIGABRT)
         return &sanitizers_report;
+    return NULL;
+}
+
+static const crash *crash_of(int number, const siginfo_t *info, const void *context)
+{
+    const crash *found = is_sent(info) ? NULL : fault_of(number, info, context);
+    if (found != NULL)
+        return found;
     for (size_t i = 0; i < CRASHES; i++)
         if (crashes[i].number == number)
             return &crashes[i];
@@ -138,6 +151,16 @@ static void describe(const crash *what, const void *context)
     reading_stack = false;
 }
 
+/* Another process has sent the signal: no module is to blame. */
+static void describe_sent(int number, const siginfo_t *info)
+{
+    pse_faults_describe_death(&words, reporter.who, number, pse_board_slot(reporter.board, reporter.rank),
+                              pse_faults_calls[0]);
+    pse_faults_text_add(&words, "help: process ");
+    pse_faults_text_add_number(&words, info->si_pid);
+    pse_faults_text_add(&words, " has sent it this signal\n");
+}
+
 static void add_help(const crash *what)
 {
     if (pse_faults_calls[0] != NULL) {
@@ -168,7 +191,6 @@ static bool somebody_died(void)
 /* The report goes out before the slot is marked: whoever sees the mark may rely on the report. */
 static void finish(void)
 {
-    add_help(crashed_by);
     pse_faults_report(&reporter, reporter.rank, &words);
     atomic_store(&pse_board_slot(reporter.board, reporter.rank)->state, PSE_RANK_FAILED);
     leave(crashed_by->number);
@@ -182,6 +204,7 @@ static void crash_again(int number)
         poll(NULL, 0, WATCH_MILLISECONDS);
     if (reading_stack) {
         reading_stack = false;
+        add_help(crashed_by);
         finish();
     }
     act_by_default(number);
@@ -205,7 +228,12 @@ static void on_crash(int number, siginfo_t *info, void *context)
         poll(NULL, 0, WATCH_MILLISECONDS);
     if (debugged)
         pse_faults_wait_for_debugger();
-    describe(crashed_by, context);
+    if (is_sent(info)) {
+        describe_sent(number, info);
+    } else {
+        describe(crashed_by, context);
+        add_help(crashed_by);
+    }
     finish();
 }
 

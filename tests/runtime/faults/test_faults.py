@@ -263,6 +263,22 @@ def test_what_a_module_printed_before_it_crashed_is_not_lost():
     assert "the module's last words\n" in job.out
 
 
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_signal_that_another_process_has_sent_is_no_fault_of_a_module(number, tmp_path):
+    (tmp_path / "nap.py").write_text(
+        "import time\n#@ coven module nap()\ndef nap():\n    print('asleep')\n    time.sleep(600)\n"
+    )
+    (tmp_path / "p.coven").write_text('coven 1\nimport "nap.py" { nap }\nprogram p { nap() }\n')
+    job = Job([*launched()[:2], "p.coven"], directory=tmp_path)
+    job.wait_for_words("asleep", "out")
+    (rank,) = job.ranks().values()
+    job.hit(rank, number)
+    assert job.wait() == 3
+    killed = rf"error: rank 0 \(.*, pid {rank}\) was killed by signal {int(number)} \({number.name}\)"
+    sent = rf"\n  running: module nap, .*\nhelp: process {os.getpid()} has sent it this signal\n"
+    assert named_once(job, killed + sent), job.err
+
+
 def test_one_fault_on_all_processors_at_once_is_reported_once():
     job = Job(launched("-D", "how=1", "-D", "round=0"))
     assert job.wait() == 3
