@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 from pse.cli.completion import words
 from pse.errors import UsageError
 from pse.language import parse_defines
-from pse.runtime.control import RunControl, running, status_text
+from pse.runtime.control import MOST_ROUNDS, RunControl, running, status_text
 
 _ACTIONS = ("status", "pause", "resume", "step", "set", "checkpoint", "stop")
 
@@ -56,6 +56,8 @@ def command(run: str | None, action: str, values: tuple[str, ...]) -> None:
 
 def _rounds(values: tuple[str, ...]) -> int:
     text = values[0] if values else "1"
-    if not (text.isdecimal() and int(text) > 0):
-        raise UsageError(f"step {text}: expected a number of pauses, from 1", help="for example:  step 10")
-    return int(text)
+    digits = text.lstrip("0") if text.isdecimal() and text.isascii() else ""
+    if not digits or len(digits) > len(str(MOST_ROUNDS)) or int(digits) > MOST_ROUNDS:
+        message = f"step {text}: expected a number of pauses, from 1 to {MOST_ROUNDS:,}"
+        raise UsageError(message, help="for example:  step 10")
+    return int(digits)

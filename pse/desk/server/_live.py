@@ -42,17 +42,11 @@ def control_run(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
             status: dict[str, Any] = getattr(run, str(action))()
             return status
         if action == "step":
-            return run.step(_rounds(asked.get("rounds", 1)))
+            return run.step(asked.get("rounds", 1))
         if action == "set" and isinstance(values, dict):
             with asked_by_form(), translated():
                 return run.set(values)
     raise Refusal(f"a run can't {action}", help="status, pause, resume, step, set, checkpoint")
-
-
-def _rounds(given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise Refusal("rounds must be a whole number from 1", help='for example  "rounds": 10')
-    return given
 
 
 class Watches:

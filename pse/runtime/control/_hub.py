@@ -7,6 +7,7 @@ An order waits until the rank meets the others (`Control`), which carry it out t
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import socket
@@ -214,7 +215,7 @@ class Hub:
                 order = {**order, **sizes}
                 self._await_turn(order["tag"])
             case "step":
-                order = {**order, "rounds": _whole(order, "rounds", 1, 1)}
+                order = {**order, "rounds": _whole(order, "rounds", 1, 1, wire.MOST_ROUNDS)}
             case "pause" | "resume" | "checkpoint":
                 pass
             case other:
@@ -262,10 +263,11 @@ class Hub:
         return new_values(self.about.program, values, texts, self.about.processors)
 
 
-def _whole(order: Mapping[str, Any], name: str, default: int, least: int) -> int:
+def _whole(order: Mapping[str, Any], name: str, default: int, least: int, most: float = math.inf) -> int:
     """Give a whole number of an order: ranks would fail by another."""
     number = order.get(name, default)
-    if not isinstance(number, int) or isinstance(number, bool) or number < least:
+    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+        bounds = f"from {least}" + (f" to {most:,}" if most < math.inf else "")
         help = f"leave it out to have {default}"
-        raise UsageError(f"{name} is {number!r}: expected a whole number, from {least}", help=help)
+        raise UsageError(f"{name} is {number!r}: expected a whole number, {bounds}", help=help)
     return number

@@ -10,6 +10,9 @@ from typing import Any, BinaryIO
 LONGEST_LINE = 1 << 20
 """Bytes of a line; whoever sends a longer one is not heard."""
 
+MOST_ROUNDS = 1_000_000_000
+"""Pauses that a held run may be asked to go on for."""
+
 
 def send(connection: socket.socket, head: Mapping[str, Any], data: bytes = b"") -> None:
     """Send a message."""

@@ -210,7 +210,7 @@ def test_what_cannot_be_done_is_said_and_the_run_goes_on(tmp_path):
             with pytest.raises(UsageError, match=words):
                 ask()
         run.pause()
-        for rounds in (0, -1, 1.5, "3", None, True):
+        for rounds in (0, -1, 1.5, "3", None, True, 10**30):
             with pytest.raises(UsageError, match=f"rounds is {rounds!r}: expected a whole number, from 1"):
                 run.step(rounds)
         again = subprocess.run(
@@ -356,6 +356,7 @@ def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):
         for wrong, words in (
             (["jump"], "can't do `jump`"),
             (["pause", "3"], "pause: `3` is too much\nhelp: it is:  pse ctl it pause\n"),
+            (["step", "1" + "0" * 5000], "expected a number of pauses, from 1 to 1,000,000,000\n"),
             (["step", "1", "2"], "step: `2` is too much"),
             (["set", "dt"], "set dt: expected NAME=VALUE\nhelp: for example:  set N=2048\n"),
             (["set"], "set: no value is given\nhelp: for example:  pse ctl it set dt="),
