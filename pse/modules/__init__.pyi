@@ -4,6 +4,7 @@ from .build._builder import (
     Built as Built,
     build_module as build_module,
     build_modules as build_modules,
+    end_compilers as end_compilers,
     find_unbuildable as find_unbuildable,
 )
 from .directives._comments import (

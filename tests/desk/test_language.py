@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 HEAT = "heat.coven"
 
 
@@ -91,6 +93,23 @@ def test_a_request_that_makes_no_sense_is_answered_and_the_conversation_goes_on(
     refused = language.request("coven/edit", {"uri": uri, "version": 0, "operations": [{"op": "x"}]})
     assert refused["refused"]["message"] == "there is no operation x"
     assert language.request("coven/graph", {"uri": uri})["name"] == "heat"
+
+
+def test_a_path_that_an_import_had_while_it_was_typed_is_forgotten(desk, language):
+    uri, text = opened(desk, language)
+    library = desk.folder / "half.coven"
+    with desk.socket("/events") as events:
+        for version, name in enumerate(("ha", "half", "half.coven", "half.coven"), 1):
+            typed = text.replace("coven 1\n", f'coven 1\nimport "{name}" {{ twice }}\n')
+            language.change(uri, version, typed + "\n" * version)
+            assert not language.request("coven/graph", {"uri": uri})["correct"]
+        for name in ("ha", "half"):
+            (desk.folder / name).write_text("")
+        library.write_text("coven 1\nsegment twice() -> () { }\n")
+        assert json.loads(events.recv(20))["path"] == "half.coven"
+        for name in ("ha", "half", "half.coven"):
+            (desk.folder / name).unlink()
+        assert json.loads(events.recv(20))["path"] == "half.coven"
 
 
 def test_a_module_that_changes_on_disk_is_told_and_the_next_graph_knows_it(desk, language):

@@ -34,6 +34,7 @@ from pse.desk.server._runs import Runs
 from pse.errors import PseError
 from pse.language.types import OPTIONS
 from pse.lsp import OpenFiles, Readings
+from pse.modules import end_compilers
 from pse.modules.build import TEMPLATE_ENDINGS
 from pse.views import PALETTE, VIEWS
 from pse.views.frames import frame_scripts
@@ -273,6 +274,7 @@ def make_application(desk: Desk, guarded: Callable[[Any], Any]) -> Any:
         yield
         with ThreadPoolExecutor(1) as own:  # Requests may have all other threads, for longer than one waits.
             await asyncio.get_running_loop().run_in_executor(own, desk.runs.end)
+        end_compilers()
         leaving = threading.Timer(_LAST_REQUESTS, os._exit, [0])
         leaving.daemon = True
         leaving.start()

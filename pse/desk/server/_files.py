@@ -136,6 +136,13 @@ class Directory:
             if self.stamps.setdefault(name, now) != now:
                 self.stamps[name] = _UNTOLD
 
+    def forget_missing(self, paths: Iterable[str]) -> None:
+        """Look no longer at those of these files that are not there."""
+        for path in paths:
+            name = Path(os.path.relpath(path, self.path)).as_posix()
+            if self.stamps.get(name) is None:
+                self.stamps.pop(name, None)
+
     def changes(self) -> list[dict[str, Any]]:
         """Give the files that are looked at and have changed since, by a page or by whomever else."""
         found = []

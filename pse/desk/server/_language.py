@@ -176,6 +176,7 @@ class Documents:
         self._server, self._directory, self._root = server, directory, str(directory.path)
         self._known: dict[str, tuple[Names, ProgramModel]] = {}
         self._drawings: dict[str, Drawing] = {}
+        self._watched: set[str] = set()
         self._answers: dict[str, Callable[[str, Json, ProgramModel], Any]] = {
             "graph": self._graph,
             "edit": self._edit,
@@ -210,8 +211,14 @@ class Documents:
         if model is None or model.analysis is not analysis:
             model = ProgramModel(analysis, names, self._server.finder, model)
             self._known[uri] = names, model
-            self._directory.watch(list(self._server.finder.stamps))
+            self._watch(set(self._server.finder.stamps))
         return model
+
+    def _watch(self, paths: set[str]) -> None:
+        """Look at the files that programs import, and no longer at those that an import was to name and aren't there."""
+        self._directory.watch(paths)
+        self._directory.forget_missing(self._watched - paths)
+        self._watched = paths
 
     def _graph(self, uri: str, params: Json, model: ProgramModel) -> Json:
         return self._drawn(uri, params, model, params["now"])

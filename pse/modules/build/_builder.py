@@ -6,9 +6,11 @@ cache, and runs the rule's commands where the cache has nothing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -235,7 +237,7 @@ def _run(work: Path, source: Source, plan: BuildRule, index: int) -> str:
     step = plan.steps[index]
     target = (work / step.output).open("wb") if step.output else subprocess.PIPE
     try:
-        done = subprocess.run(
+        compiler = subprocess.Popen(
             step.command,
             cwd=work,
             # A compiler that is killed leaves files: here whoever builds next finds them.
@@ -243,7 +245,7 @@ def _run(work: Path, source: Source, plan: BuildRule, index: int) -> str:
             stdin=subprocess.DEVNULL,
             stdout=target,
             stderr=subprocess.PIPE,
-            check=False,
+            process_group=0,
         )
     except OSError as failure:
         raise BuildError(
@@ -253,10 +255,44 @@ def _run(work: Path, source: Source, plan: BuildRule, index: int) -> str:
     finally:
         if not isinstance(target, int):
             target.close()
-    output = (done.stdout or b"").decode(errors="replace") + done.stderr.decode(errors="replace")
-    if done.returncode != 0:
-        raise failed_build(source, plan, step, output, done.returncode)
+    printed, words = _ended(compiler)
+    output = (printed or b"").decode(errors="replace") + words.decode(errors="replace")
+    if compiler.returncode != 0:
+        raise failed_build(source, plan, step, output, compiler.returncode)
     return output
+
+
+_COMPILERS: set[subprocess.Popen[bytes]] = set()
+"""Those that this process waits for; each leads a group of processes, as it starts others."""
+
+
+def _ended(compiler: subprocess.Popen[bytes]) -> tuple[bytes | None, bytes]:
+    """Wait for a compiler; whoever doesn't wait to the end ends it."""
+    _COMPILERS.add(compiler)
+    with compiler:
+        try:
+            return compiler.communicate()
+        except BaseException:
+            _kill(compiler)
+            raise
+        finally:
+            _COMPILERS.discard(compiler)
+
+
+def end_compilers() -> None:
+    """End all compilers that this process has started, because it ends itself; builds that wait for them fail.
+
+    See Also
+    --------
+    build_module
+    """
+    for compiler in list(_COMPILERS):
+        _kill(compiler)
+
+
+def _kill(compiler: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(compiler.pid, signal.SIGKILL)
 
 
 def _read_files(work: Path, source: Source, plan: BuildRule) -> list[str]:
