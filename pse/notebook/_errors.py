@@ -13,6 +13,7 @@ from pse._abi.waiting import ExitCode
 from pse.errors import PseError
 from pse.language.diagnostics import Diagnostic, ProgramRefused, summary_text
 from pse.notebook._diagnostics import Diagnostics
+from pse.records import replace
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -59,7 +60,8 @@ class ProgramRejected(NotebookError):
     exit_code: int = ExitCode.PROGRAM
 
     def __init__(self, diagnostics: Sequence[Diagnostic], sources: Mapping[str, str]) -> None:
-        self.diagnostics = Diagnostics(diagnostics, sources)
+        found = [replace(one, help=as_asked(one.help)) if one.help else one for one in diagnostics]
+        self.diagnostics = Diagnostics(found, sources)
         self.shown = False
         super().__init__(f"the program is wrong: {summary_text(self.diagnostics)}")
 
@@ -152,8 +154,9 @@ _PARAMETERS = (
 )
 _FIELDS = (
     (rf"-o ([\w.]+)={_ANY_VALUE}", r"\1=\2"),
-    (rf"-D (\w+)={_ANY_VALUE}", r'\1 "\2"'),
+    (rf"-D (\w+)={_ANY_VALUE}", r"\2 in the field \1"),
     (r"\(-D( and -p)? sets? them\)", "(in this form)"),
+    (r"by (-D|-p) and (-D|-p)\b", "in this form"),
     (rf"-p {_VALUE}", r"\1 processors"),
 )
 _COMMAND = re.compile(r"\bpse [a-z]+ |python -m pse")
