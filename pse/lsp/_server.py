@@ -83,7 +83,7 @@ class Sources(OpenFiles):
         self.stamps: dict[str, Stamp] = {}
 
     def look(self) -> dict[str, Stamp]:
-        """Stamp all of these files anew, before a text is analysed: that looks again for those that are missing."""
+        """Stamp all of these files anew, before an analysis: that asks again for those that are missing."""
         stamps = {path: stamp_of(path) for path in list(self.stamps)}
         self.stamps = {path: stamp for path, stamp in stamps.items() if stamp is not None}
         return self.stamps

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -65,11 +66,11 @@ def test_a_compiler_ends_with_the_desk_and_so_does_what_it_has_started(tmp_path)
         "//@ coven module slow(in f64 x)\nint slow(double x) { return 0; }\n"
     )
     environment = {"CC": str(compiler), "STARTED": str(started_file), "XDG_CACHE_HOME": str(tmp_path)}
-    with ThreadPoolExecutor(1) as pool:
-        with started(tmp_path / "work", **environment) as desk:
-            build = pool.submit(desk.ask, "/api/builds", "POST", {"path": "slow.c"})
-            while not started_file.exists():
-                assert not build.done(), build.result().body
+    with ThreadPoolExecutor(1) as pool, started(tmp_path / "work", **environment) as desk:
+        build = pool.submit(desk.ask, "/api/builds", "POST", {"path": "slow.c"})
+        while not started_file.exists():
+            assert not build.done(), build.result().body
+            time.sleep(0.05)
     sleeper = Path(f"/proc/{started_file.read_text().strip()}/cmdline")
     assert not sleeper.exists() or not sleeper.read_bytes()
 

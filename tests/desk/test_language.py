@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 HEAT = "heat.coven"
 
 

@@ -215,7 +215,7 @@ class Documents:
         return model
 
     def _watch(self, paths: set[str]) -> None:
-        """Look at the files that programs import, and no longer at those that an import was to name and aren't there."""
+        """Look at the files that imports name, and no longer at missing ones that none names now."""
         self._directory.watch(paths)
         self._directory.forget_missing(self._watched - paths)
         self._watched = paths

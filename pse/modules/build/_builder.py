@@ -280,7 +280,7 @@ def _ended(compiler: subprocess.Popen[bytes]) -> tuple[bytes | None, bytes]:
 
 
 def end_compilers() -> None:
-    """End all compilers that this process has started, because it ends itself; builds that wait for them fail.
+    """End all compilers that this process has started, as it ends itself; builds that wait for them fail.
 
     See Also
     --------
