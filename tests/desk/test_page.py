@@ -690,6 +690,36 @@ def test_a_library_s_segment_is_added_by_palette_and_a_group_is_taken_apart_agai
     page.wait(lambda: "  part(x)\n" in page.text())
 
 
+OUTSIDE = """
+const pane = document.querySelector(".canvas").getBoundingClientRect();
+const boxes = [...document.querySelectorAll(arguments[0])].map((one) => one.getBoundingClientRect());
+return boxes.filter(({ left, top, right, bottom }) =>
+  left < pane.left || top < pane.top || right > pane.right || bottom > pane.bottom).length;
+"""
+
+
+def test_in_a_small_window_all_is_seen_and_a_box_that_is_added_is_too_and_says_what_is_wrong(open_desk):
+    wrong = "  copy(missing) -> z\n}\n"
+    page = open_desk("heat.coven", tall=many_calls(9).removesuffix("}\n") + wrong)
+    page.wait(lambda: page.calls())
+    page.settle()
+    page.browser.set_window_size(800, 760)
+    page.wait(lambda: page.script(OUTSIDE, ".react-flow__node") == 0)
+    assert not page.one(".react-flow__minimap").is_displayed()
+    page.browser.set_window_size(
+        650, 600
+    )  # As 1300 by 900 pixels at 200 %: chromium's own bars take the rest.
+    page.command("Show or hide the run")
+    assert page.script("return document.querySelector('.canvas').clientHeight") >= 200
+    page.browser.set_window_size(800, 760)
+    page.command("Show or hide the run")
+    open_other(page, "tall.coven")
+    page.add("print")
+    page.wait(lambda: page.script(OUTSIDE, ".react-flow__node:has([data-call='print'])") == 0)
+    spoken = page.script(LABELS, ".react-flow__node")
+    assert [one for one in spoken if re.match(r"copy\(missing\) -> z, thread_A .*error: .*missing", one)]
+
+
 def declare(page: Page) -> None:
     """Add what the program's calls need: parameters, the partition, variables."""
     page.deselect()

@@ -8,6 +8,7 @@ import type { Place, Point } from "./graph/boxes";
 import { layOut, recallLayout } from "./graph/layout";
 import { forgetPlaces, placesFor, rememberPlaces } from "./graph/memory";
 import { type Scene, drawnScene } from "./graph/scene";
+import { reveal } from "./graph/viewport";
 import { query, request } from "./http";
 import { isDifference, patched } from "./difference";
 import type { Difference, EditAnswer, FileEntry, Operation, Palette, ProgramFile, ProgramGraph, Session, Target } from "./protocol";
@@ -199,7 +200,10 @@ async function editNow(operations: Operation[], at?: Point): Promise<string[] | 
   const placed = at && answer.selection[0] ? [[answer.selection[0], { ...at, width: 0, height: 0 }] as const] : [];
   await (graph ? show(graph, new Map(placed)) : drawGraph());
   void paintTokens(view, language.client, file.uri).catch(report);
-  if (answer.selection.length) select(answer.selection);
+  if (answer.selection.length) {
+    select(answer.selection);
+    reveal(answer.selection[0]);
+  }
   void loadPalette();
   return answer.selection;
 }

@@ -2,6 +2,7 @@
 
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { memo } from "react";
+import type { ProgramNode } from "../protocol";
 import { useDesk } from "../store";
 import { darker, ink } from "./colours";
 import { badgeOf, fillOf, isWrong } from "./measures";
@@ -23,13 +24,13 @@ export const CallNode = memo(function CallNode({ id, data }: NodeProps<BoxNode>)
         <PortHandle key={`${port.id}${port.output}`} box={id} port={port} />
       ))}
       <span className="name">{titleOf(node)}</span>
-      {node.call && <span className="thread">{threadText(node.thread, node.labelled)}</span>}
+      {node.call && <span className="thread">{threadText(node)}</span>}
       {badge && <span className={`badge ${state}`} title={measured ? "calls × their time" : "calls · share of a core"}>{badge}</span>}
     </div>
   );
 });
 
-const threadText = (thread: string | null, labelled: boolean) =>
+export const threadText = ({ thread, labelled }: ProgramNode) =>
   thread === null ? "no thread yet" : labelled ? thread : `${thread} (chosen)`;
 
 export function PortHandle({ box, port, inside = false }: { box: string; port: DrawnPort; inside?: boolean }) {

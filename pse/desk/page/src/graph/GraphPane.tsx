@@ -26,7 +26,7 @@ import { edgesOf, nodesOf } from "./elements";
 import { Legend } from "./Legend";
 import { fillOf } from "./measures";
 import { type LineEdge, TagEdge } from "./TagEdge";
-import { SMALLEST, fitAgain, moved, reveal, showBeginning, useViewport } from "./viewport";
+import { SMALLEST, fitToPane, moved, reveal, showBeginning, useViewport } from "./viewport";
 import { WhyNot } from "./WhyNot";
 
 const NODE_TYPES = { call: CallNode, frame: FrameNode };
@@ -52,14 +52,15 @@ function Flow() {
   const threads = useDesk((desk) => desk.graph?.threads.join(" "));
   const colouring = useDesk((desk) => desk.colouring);
   const sites = useDesk((desk) => desk.sites);
-  const drawer = useDesk((desk) => desk.drawer !== null);
+  const problems = useDesk((desk) => desk.graph?.diagnostics);
+  const pane = useRef<HTMLDivElement>(null);
   const drawn = layout.places.size > 0;
   const overview = useDeferredValue(drawn); // it draws each box once more: after the graph
   const flow = useReactFlow<BoxNode, LineEdge>();
   const [nodes, setNodes] = useState<BoxNode[]>([]);
-  useEffect(() => setNodes((known) => nodesOf(desk(), known)), [scene, layout, selection]);
+  useEffect(() => setNodes((known) => nodesOf(desk(), known)), [scene, layout, selection, problems]);
   useEffect(() => void showBeginning(), [program, drawn]);
-  useEffect(fitAgain, [drawer]);
+  useEffect(() => fitToPane(pane.current!), []);
   useEffect(() => {
     const [selected] = selection;
     if (selected && !document.activeElement?.closest(".canvas")) reveal(selected);
@@ -70,7 +71,7 @@ function Flow() {
   const nodesChanged = useCallback((changes: NodeChange<BoxNode>[]) => setNodes((known) => changed(changes, known)), []);
   const overviewColour = useCallback((node: BoxNode) => miniColour(node), [threads, colouring, sites]);
   return (
-    <div className="canvas">
+    <div className="canvas" ref={pane}>
       <ReactFlow
         aria-label="The program as a graph"
         nodes={nodes}

@@ -1,8 +1,9 @@
 // From the page's state to what React Flow draws.  What looks as before is the same object, so that it is not drawn anew.
 
 import { MarkerType, type NodeHandle, Position } from "@xyflow/react";
+import type { Problem } from "../protocol";
 import type { Desk } from "../store";
-import type { BoxNode } from "./CallNode";
+import { type BoxNode, threadText } from "./CallNode";
 import type { Place } from "./boxes";
 import { darker, threadColour } from "./colours";
 import type { DrawnBox, DrawnLine } from "./scene";
@@ -12,12 +13,14 @@ const HANDLE = 9; // as wide and high as the style says
 const LINES = 100; // above all frames: these are as high as they are deep
 const CALLS = 200; // above all lines, so that none keeps a click from a call
 
-export function nodesOf({ scene, layout, selection }: Desk, known: BoxNode[]): BoxNode[] {
+export function nodesOf({ scene, layout, selection, graph }: Desk, known: BoxNode[]): BoxNode[] {
+  const problems = Map.groupBy(graph?.diagnostics ?? [], (one) => one.node);
   const before = new Map(known.map((node) => [node.id, node]));
   const placed = scene.boxes.filter((box) => layout.places.has(box.id));
   const nodes = placed.map((box) => {
     const [place, selected, node] = [layout.places.get(box.id)!, selection.has(box.id), before.get(box.id)];
-    return node && isSame(node, box, place, selected) ? node : nodeOf(box, place, selected);
+    const spoken = spokenOf(box, problems.get(box.id) ?? []);
+    return node && isSame(node, box, place, selected) && node.ariaLabel === spoken ? node : nodeOf(box, place, selected, spoken);
   });
   return unlessSame(nodes, known);
 }
@@ -26,7 +29,15 @@ const isSame = (node: BoxNode, box: DrawnBox, { x, y, width, height }: Place, se
   node.data.box === box && node.selected === selected &&
   node.position.x === x && node.position.y === y && node.width === width && node.height === height;
 
-function nodeOf(box: DrawnBox, { x, y, width, height }: Place, selected: boolean): BoxNode {
+/** What a screen reader says of a box: what is written, its thread, and what is wrong with it. */
+const spokenOf = ({ node, shown }: DrawnBox, problems: Problem[]) =>
+  [
+    node?.text ?? shown!.label,
+    node?.call ? threadText(node) : "",
+    ...problems.map(({ severity, message }) => `${severity}: ${message}`),
+  ].filter(Boolean).join(", ");
+
+function nodeOf(box: DrawnBox, { x, y, width, height }: Place, selected: boolean, ariaLabel: string): BoxNode {
   return {
     id: box.id,
     type: box.shown ? "frame" : "call",
@@ -39,7 +50,7 @@ function nodeOf(box: DrawnBox, { x, y, width, height }: Place, selected: boolean
     selected,
     zIndex: box.frame ? 0 : CALLS,
     dragHandle: box.frame ? ".head" : undefined,
-    ariaLabel: box.node?.text ?? box.shown!.label,
+    ariaLabel,
     data: { box },
   };
 }

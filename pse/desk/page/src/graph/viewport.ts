@@ -23,8 +23,20 @@ let movedByHand = false;
 
 export const moved = (event: unknown) => void (movedByHand ||= event !== null);
 
-/** Show all again where there is more or less room now, unless somebody chose what to look at. */
-export const fitAgain = () => void (movedByHand || showBeginning());
+/** Show all again where there is more or less room now, unless somebody chose what to look at, and what is selected. */
+export async function fitAgain() {
+  if (movedByHand) return;
+  await showBeginning();
+  const [selected] = desk().selection;
+  if (selected) reveal(selected);
+}
+
+/** Show all again whenever the pane gets another size. */
+export function fitToPane(pane: Element) {
+  const observer = new ResizeObserver(() => void fitAgain());
+  observer.observe(pane);
+  return () => observer.disconnect();
+}
 
 /** Show all, or the beginning of what would be too small to be read: at once, so that nothing else is drawn first. */
 export async function showBeginning() {
@@ -56,14 +68,23 @@ export async function showAll() {
 
 const frame = () => new Promise(requestAnimationFrame);
 
+const TALLEST = 200; // what of a high frame is brought into view: its head, and what is first in it
+
 /** Bring a box into view, unless it is there. */
 export function reveal(id: string) {
-  const box = shown?.getInternalNode(id);
+  const box = absolutePlace(desk(), id);
   if (!shown || !box) return;
-  const { x, y } = box.internals.positionAbsolute;
-  const centre = { x: x + (box.width ?? 0) / 2, y: y + Math.min(box.height ?? 0, 200) / 2 };
-  const at = shown.flowToScreenPosition(centre);
+  const [width, height] = [box.width, Math.min(box.height, TALLEST)];
+  const [first, last] = [shown.flowToScreenPosition(box), shown.flowToScreenPosition({ x: box.x + width, y: box.y + height })];
   const pane = document.querySelector(".canvas")!.getBoundingClientRect();
-  const inside = at.x > pane.left && at.x < pane.right && at.y > pane.top && at.y < pane.bottom;
-  if (!inside) void shown.setCenter(centre.x, centre.y, { zoom: shown.getZoom(), duration: 200 });
+  const inside = first.x >= pane.left && last.x <= pane.right && first.y >= pane.top && last.y <= pane.bottom;
+  if (!inside) void shown.setCenter(box.x + width / 2, box.y + height / 2, { zoom: shown.getZoom(), duration: 200 });
+}
+
+/** Where a box is, from the graph's origin: its place is relative to the frame around it. */
+function absolutePlace(desk: Desk, id: string): Rect | null {
+  const [place, box] = [desk.layout.places.get(id), desk.scene.boxes.find((one) => one.id === id)];
+  if (!place || !box) return null;
+  const around = box.parent === null ? { x: 0, y: 0 } : absolutePlace(desk, box.parent);
+  return around && { ...place, x: place.x + around.x, y: place.y + around.y };
 }
