@@ -358,7 +358,8 @@ def _directive_help(token: Token, accepted: Collection[str]) -> str:
     if token.type == "ARROW":
         return "outputs stand among the parameters, with `out` before them:  f(in f64 u[n], out f64 v[n])"
     if "IN" in accepted and token.type == "NAME":
-        return "begin each parameter with `in`, `inout` or `out`:  in f64 u[n]"
+        example = "comm c" if token == "comm" else "f64 u[n]"
+        return f"begin each parameter with `in`, `inout` or `out`:  in {example}"
     if _EXPRESSION.issubset(accepted) and token.type in {"IN", "OUT", "INOUT"}:
         return f"close the extents before `{token}`:  f64 u[n]"
     if token in RESERVED and "NAME" in accepted:

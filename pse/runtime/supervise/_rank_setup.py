@@ -6,9 +6,10 @@ import io
 import os
 import sys
 
-from pse.runtime.supervise._processes import local_ranks
+from pse.runtime.supervise._processes import local_ranks, own_rank
 from pse.runtime.supervise._stdio import redirect_to_null
 
+_PR_SET_NAME = 15
 _LINE_BUFFERED = 1  # _IOLBF of the C library
 
 
@@ -34,6 +35,9 @@ def prepare_rank_process(*, serial: bool = False) -> None:
     import ctypes
 
     library = ctypes.CDLL(None)
+    rank = own_rank()
+    if rank is not None:  # Forked ranks have the launcher's command line.
+        library.prctl(_PR_SET_NAME, f"pse rank {rank}".encode())
     library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, 0)
     share_cores(local_ranks())
 

@@ -5,15 +5,18 @@ import json
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
 import termios
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from pse_testing.commands import run_here
 from pse_testing.jobs import (
+    LONG,
     PROGRAMS,
     Job,
     bare,
@@ -193,6 +196,17 @@ def test_a_number_of_ranks_that_does_not_fit_is_refused_once_with_those_that_do(
         "help: mpirun -n 3 (P = 1) or -n 5 (P = 2) fits\n"
     )
     assert job.err.count("error: ") == 1
+
+
+@pytest.mark.parametrize("start", [launched, bare])
+def test_a_rank_is_found_by_its_name(start):
+    job = Job(start(*LONG))
+    job.wait_for_words("running faulty.coven")
+    ranks = job.wait_for_ranks(5)
+    names = {Path(f"/proc/{pid}/comm").read_text().strip() for pid in ranks.values()}
+    job.hit(ranks[0], signal.SIGKILL)
+    job.wait()
+    assert names == {f"pse rank {rank}" for rank in range(5)}
 
 
 def test_processors_that_contradict_the_number_of_ranks_are_refused():
