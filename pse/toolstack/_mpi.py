@@ -20,6 +20,7 @@ from pse.records import dataclass
 
 _NAMES = ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so", "libmpi_abi.so")
 _STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so")
+_OPEN_MPI = ("orterun", "prterun")  # What its mpiexec and mpirun are links to.
 # Libraries of Fortran routines that stand beside some MPI libraries, which are told by how their names begin.
 _FORTRAN = {
     "libmpi.so.12": ("libmpifort.so.12",),
@@ -145,9 +146,15 @@ def _beside(launchers: Iterable[str]) -> list[Path]:
     for launcher in filter(None, map(shutil.which, launchers)):
         for prefix in (Path(launcher).absolute().parent.parent, Path(launcher).resolve().parent.parent):
             folders = [prefix / lib for lib in ("lib", "lib64", f"lib/{machine}-linux-gnu")]
-            if found := [folder / name for folder in folders for name in _NAMES if (folder / name).exists()]:
+            names = _names(Path(launcher).resolve().name)
+            if found := [folder / name for folder in folders for name in names if (folder / name).exists()]:
                 return found[:1]
     return []
+
+
+def _names(launcher: str) -> list[str]:
+    """Order the names of MPI libraries: of those beside each other, a launcher's own is the first."""
+    return sorted(_NAMES, key=lambda name: launcher in _OPEN_MPI and not name.endswith(".40"))
 
 
 def _headers(library: Path) -> Iterator[Path]:

@@ -12,7 +12,14 @@ from pse_testing.jobs import beside_python
 from pse._cache import code_directory
 from pse.errors import RunError, UsageError
 from pse.runtime.launch import _mpiexec
-from pse.toolstack import Mpi, _elf as elf, _library as library, _shipped as shipped, _stack as stack
+from pse.toolstack import (
+    Mpi,
+    _elf as elf,
+    _library as library,
+    _shipped as shipped,
+    _stack as stack,
+    find_mpi,
+)
 
 INCLUDE = Path(__file__).parents[2] / "cext" / "toolstack" / "tools" / "mpi_include.cmake"
 
@@ -50,6 +57,17 @@ def test_open_mpis_launcher_is_told_from_mpichs_beside_it(tmp_path, monkeypatch)
         (tmp_path / "mpiexec").unlink(missing_ok=True)
         (tmp_path / "mpiexec").symlink_to(target)
         assert _mpiexec.find_mpiexec().hydra is hydra
+
+
+@pytest.mark.parametrize(
+    ("launcher", "name"), [("orterun", "libmpi.so.40"), ("mpiexec.hydra", "libmpich.so.12")]
+)
+def test_of_mpis_beside_each_other_tools_are_for_the_launchers(library_file, tmp_path, launcher, name):
+    made = {each: library_file(each, "int x;") for each in ("libmpi.so.40", "libmpich.so.12")}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / launcher).touch(mode=0o755)
+    (tmp_path / "bin" / "mpiexec").symlink_to(launcher)
+    assert find_mpi([str(tmp_path / "bin" / "mpiexec")]).path == made[name]
 
 
 def test_intels_launcher_keeps_the_machines_topology_and_binds_no_rank(tmp_path, monkeypatch):
