@@ -203,7 +203,7 @@ class Cluster:
             If the mpiexec to be found isn't MPICH's: others have no such launcher.
         """
         mpiexec = find_mpiexec()
-        if not mpiexec.hydra:
+        if not mpiexec.hydra or mpiexec.intel:
             raise RunError(
                 f"{mpiexec.path} is not MPICH's mpiexec, which alone can start ranks in an emulated cluster",
                 help="install the embedded MPI: pip install 'pse[mpich]'",

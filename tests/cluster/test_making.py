@@ -20,7 +20,7 @@ from pse.cluster import (
     remove_dead_clusters,
 )
 from pse.cluster._plan import Plan, make_plan, rate_text
-from pse.errors import UsageError
+from pse.errors import RunError, UsageError
 
 AS_NOBODY = """
 import os
@@ -118,6 +118,15 @@ def test_without_control_groups_a_core_each_can_be_had_and_a_part_is_refused(mon
     ) as caught:
         cpu_quota.share_out("pse-0a0a0a", make_plan("a", 2, cpu=0.5))
     assert caught.value.help == "cpu pin gives every node a core"
+
+
+@pytest.mark.parametrize("proxies", [["hydra_pmi_proxy", "hydra_bstrap_proxy"], []])
+def test_launchers_of_intels_mpi_and_open_mpi_are_refused(tmp_path, monkeypatch, proxies):
+    for name in ("mpiexec", *proxies):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    with pytest.raises(RunError, match="mpiexec is not MPICH's mpiexec, which alone can start ranks"):
+        Cluster(nodes=1).command(["run", "a.coven"])
 
 
 def test_a_plan_says_what_it_is():
