@@ -185,6 +185,9 @@ class Cluster:
             "MPIR_CVAR_CH4_NETMOD": "ofi",
             "FI_PROVIDER": "tcp",
             "FI_TCP_IFACE": network.INTERFACE,
+            # The same for Debian's, which has UCX alone.
+            "UCX_TLS": "tcp,self",
+            "UCX_NET_DEVICES": network.INTERFACE,
         }
 
     def command(self, command: Sequence[str], *, ranks: int | None = None) -> list[str]:
