@@ -41,8 +41,8 @@ def insert(model: ProgramModel, operation: Operation) -> Edits:
 
 def _declared(model: ProgramModel, module: Mapping[str, Any]) -> tuple[str, Edits] | None:
     """Give the declaration of a tag of a bundle or record, and its import; None if the module is none."""
-    type, edits = module.get("type"), []
-    file, name = module.get("file"), module.get("name")
+    edits: Edits = []
+    type, file, name = (module.get(part) for part in ("type", "file", "name"))
     if isinstance(file, str) and isinstance(name, str) and name in _types_of(model, file):
         type, edits = imported_name(model, file, name)
     if not isinstance(type, str):
