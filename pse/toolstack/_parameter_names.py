@@ -42,6 +42,7 @@ Comm_dup_with_info: comm info newcomm
 Comm_idup: comm newcomm request
 Comm_idup_with_info: comm info newcomm request
 Comm_join: fd intercomm
+Comm_set_errhandler: comm errhandler
 Comm_set_name: comm comm_name
 Comm_spawn: command argv maxprocs info root comm newcomm array_of_errcodes
 Comm_spawn_multiple: count array_of_commands array_of_argv array_of_maxprocs array_of_info root comm

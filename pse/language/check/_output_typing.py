@@ -29,7 +29,7 @@ from pse.language.check._shape_check import ArrayOperand, expect_shape, has_rank
 from pse.language.check._targets import Target, check_reduction, refuse_distributed_scalar
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._expressions import Expression, is_dynamic, render_expression
-from pse.language.types._symbolic_extents import Piece
+from pse.language.types._symbolic_extents import Atom, Extent, Piece
 from pse.language.types._types import (
     Distribution,
     Parameter,
@@ -376,16 +376,17 @@ def _global_shape(
             shape[axis] = base.extent
         elif extents.is_dynamic(interior):  # All that the partitions have, one after the other.
             shape[axis] = extents.global_extent(interior)
-        elif not extents.has_piece(interior) and (blocks := context.blocks(distribution, index)) is not None:
-            shape[axis] = extents.multiply(interior, blocks)
+        elif (fixed := _fixed(check, interior)) and (blocks := context.blocks(distribution, index)):
+            shape[axis] = extents.multiply(fixed, blocks)
         else:
             _no_such_pieces(check, parameter, goal, axis)
             return None
     uncut = [axis for axis in range(len(local)) if axis not in distribution.axes]
     for axis in uncut:
-        if extents.has_piece(shape[axis]):
+        if (fixed := _fixed(check, shape[axis])) is None:
             _no_such_pieces(check, parameter, goal, axis)
             return None
+        shape[axis] = fixed
     result = tuple(extents.to_expression(extent) for extent in shape)
     if fault := dynamic_misplaced(Type(None, result, distribution)):
         check.fail("E0326", fault, goal.node.span, help=_laid_out_so(check, parameter, goal, result))
@@ -394,6 +395,19 @@ def _global_shape(
         _unknown_size(check, goal, "its extent")
         return None
     return result
+
+
+def _fixed(check: CallCheck, extent: Extent) -> Extent | None:
+    """Give an extent that is the same in every partition, as that of the only piece of an axis; else None."""
+
+    def whole(atom: Atom) -> Extent | None:
+        if not isinstance(atom, Piece):
+            return None
+        blocks = check.context.blocks(atom.distribution, atom.index)
+        return atom.extent if blocks is not None and blocks.constant == 1 else None
+
+    fixed = extents.rewrite(extent, whole)
+    return None if extents.has_piece(fixed) else fixed
 
 
 def _no_such_pieces(check: CallCheck, parameter: Parameter, goal: Target, axis: int) -> None:

@@ -36,8 +36,8 @@ def prepare_rank_process(*, serial: bool = False) -> None:
 
     library = ctypes.CDLL(None)
     rank = own_rank()
-    if rank is not None:  # Forked ranks have the launcher's command line.
-        library.prctl(_PR_SET_NAME, f"pse rank {rank}".encode())
+    if rank is not None:  # Forked ranks have the launcher's command line; Slurm can't read blanks.
+        library.prctl(_PR_SET_NAME, f"pse-rank-{rank}".encode())
     library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, 0)
     share_cores(local_ranks())
 

@@ -206,7 +206,7 @@ def test_a_rank_is_found_by_its_name(start):
     names = {Path(f"/proc/{pid}/comm").read_text().strip() for pid in ranks.values()}
     job.hit(ranks[0], signal.SIGKILL)
     job.wait()
-    assert names == {f"pse rank {rank}" for rank in range(5)}
+    assert names == {f"pse-rank-{rank}" for rank in range(5)}
 
 
 def test_processors_that_contradict_the_number_of_ranks_are_refused():

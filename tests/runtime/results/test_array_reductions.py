@@ -108,3 +108,39 @@ def test_arrays_are_combined_as_numpy_does_in_the_order_of_the_tree(folders, pla
         assert all(array.shape == shape for array in module.told)
 
     check()
+
+
+COLUMNS = """
+#@ coven module table(in i64 m, in i64 n, out f64 x[m, n])
+def table(m, n):
+    return given
+#@ coven module columns(in f64 x[m, n], out f64 s[n], out f64 row[1, n])
+def columns(x):
+    return x.sum(axis=0), x[:1]
+#@ coven module show(in f64 t[...])
+def show(t):
+    told.append(t.copy())
+"""
+
+
+@pytest.mark.parametrize("processors", [1, 3])
+def test_an_axis_that_is_not_cut_by_the_grid_is_whole_in_each_partition(tmp_path, processors):
+    (tmp_path / "m.py").write_text("given, told = None, []\n" + COLUMNS)
+    program = """coven 1
+import "m.py" { table, columns, show }
+partition P = 2 * procs as grid(2 * procs, 1)
+program p {
+  table(13, 4) -> all
+  scatter(all) -> x @ block(0, 1)
+  PARALLEL over P { columns(x) -> s reduce total(sum), row @ block(0) }
+  gather(row) -> rows
+  show(total)
+  show(rows)
+}
+"""
+    module = import_python(str(tmp_path / "m.py"), "m.py")
+    module.given, module.told[:] = np.arange(52.0).reshape(13, 4), []
+    run(make_job(compile_program(program, tmp_path / "r.coven"), processors))
+    total, rows = module.told
+    assert (total == module.given.sum(axis=0)).all()
+    assert rows.shape == (2 * processors, 4)
