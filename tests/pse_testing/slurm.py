@@ -18,6 +18,7 @@ PATIENCE = 30.0
 
 _CONFIGURATION = """
 ClusterName=test
+FirstJobId={first_job}
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
@@ -57,7 +58,13 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
     """Start it in an empty folder that all may enter; gives the environment for its commands."""
     host = socket.gethostname().partition(".")[0]
     configuration = folder / "slurm.conf"
-    configuration.write_text(_CONFIGURATION.format(folder=folder, host=host, ports=_free_ports(3)))
+    text = _CONFIGURATION.format(
+        folder=folder,
+        host=host,
+        ports=_free_ports(3),
+        first_job=os.getpid(),  # Sockets of PMI-2 in /tmp are named by job: several Slurms run here.
+    )
+    configuration.write_text(text)
     key = folder / "munge.key"
     key.write_bytes(secrets.token_bytes(128))
     key.chmod(0o600)
