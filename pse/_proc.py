@@ -18,14 +18,6 @@ from pse.records import dataclass
 RANK_VARIABLES = (*MPI_RANK_VARIABLES, "SLURM_PROCID")
 """How MPI launchers tell a process its rank, in the order in which they are believed."""
 
-
-def unconnected_tasks() -> int:
-    """Say how many tasks srun has started with this process, if no MPI launcher has given it a rank."""
-    if any(name in os.environ for name in MPI_RANK_VARIABLES):
-        return 1
-    return int(os.environ.get("SLURM_STEP_NUM_TASKS", 1))
-
-
 STAND_IN = "_forked_rank"
 """The program that stands for a rank under mpiexec, where another process forks the rank."""
 
@@ -50,6 +42,13 @@ class Status:
     parent: int
     cpu_seconds: float
     started: int
+
+
+def unconnected_tasks() -> int:
+    """Say how many tasks srun has started with this process, if no MPI launcher has given it a rank."""
+    if any(name in os.environ for name in MPI_RANK_VARIABLES):
+        return 1
+    return int(os.environ.get("SLURM_STEP_NUM_TASKS", 1))
 
 
 def status(pid: int) -> Status | None:

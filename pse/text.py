@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
@@ -620,6 +620,30 @@ def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
     """
     found = nearest_word(word, known, cutoff=cutoff)
     return f"did you mean `{found}`?" if found else None
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Give a name if it is free, else one with the first number that makes it so.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    taken : collection of str
+        Names that something else has.
+
+    Returns
+    -------
+    str
+        The free name.
+
+    Examples
+    --------
+    >>> free_name("u", {"u", "u2"})
+    'u3'
+    """
+    names = (name, *(f"{name}{number}" for number in range(2, len(taken) + 3)))
+    return next(free for free in names if free not in taken)
 
 
 def source_line(place: str) -> str:

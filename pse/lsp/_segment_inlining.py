@@ -12,6 +12,7 @@ from pse.language.types import Element, Name, render_type
 from pse.lsp._actions import Edit, Edits, contains, edited, require_sound
 from pse.lsp._analysis import Analysis
 from pse.lsp._symbols import Symbol
+from pse.text import free_name
 
 _SCALARS = {element.label for element in Element}
 _WIDENED = "f64"
@@ -164,5 +165,4 @@ def _made_in(analysis: Analysis, segment: sx.Segment) -> Iterator[Symbol]:
 def _free(analysis: Analysis, symbol: Symbol) -> str:
     """Give a name's name in the program, where another one may have it."""
     taken = {other.name for other in analysis.symbols.all if other is not symbol}
-    names = [symbol.name, *(f"{symbol.name}{number}" for number in range(2, len(taken) + 3))]
-    return next(free for free in names if free not in taken)
+    return free_name(symbol.name, taken)

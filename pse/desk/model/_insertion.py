@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pse.desk.model._block_edits import place_of
@@ -18,6 +18,7 @@ from pse.language.check import STANDARD, ModuleFile
 from pse.language.syntax import ast as sx, require_name
 from pse.language.types import Signature
 from pse.lsp import Symbol
+from pse.text import free_name
 
 
 def insert(model: ProgramModel, operation: Operation) -> Edits:
@@ -48,7 +49,7 @@ def _declared(model: ProgramModel, module: Mapping[str, Any]) -> tuple[str, Edit
     if not isinstance(type, str):
         return None
     tag = type.rpartition(".")[2].lower()
-    return f"var {type} {_free(tag, {type, *_taken(model)})}", edits
+    return f"var {type} {free_name(tag, {type, *_taken(model)})}", edits
 
 
 def _types_of(model: ProgramModel, file: str) -> list[str]:
@@ -134,15 +135,10 @@ def _results(outputs: Sequence[Port], made: Mapping[str, Any], model: ProgramMod
     taken = _taken(model)
     for port in outputs:
         value = made.get(port.name)
-        free = _free(port.name, taken)
+        free = free_name(port.name, taken)
         taken.add(free)
         yield str(value) if value else free
 
 
 def _taken(model: ProgramModel) -> set[str]:
     return {symbol.name for symbol in model.drawn.symbols.all}
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    names = (name, *(f"{name}{number}" for number in range(2, len(taken) + 3)))
-    return next(free for free in names if free not in taken)

@@ -10,6 +10,7 @@ from pse.desk.model._text import Edit
 from pse.errors import UsageError
 from pse.language import Span
 from pse.language.syntax import ast as sx, require_name
+from pse.text import free_name
 
 
 def _item(model: ProgramModel, kind: type, name: str, what: str) -> sx.Item:
@@ -138,7 +139,7 @@ def imported_name(model: ProgramModel, file: str, name: str) -> tuple[str, Edits
             alias = item.alias.id if item.alias else file.rpartition("/")[2].partition(".")[0]
             return f"{alias}.{name}", []
     taken = {symbol.name for symbol in model.drawn.symbols.all if symbol.span is not None}
-    free = next(n for n in (name, *(f"{name}{k}" for k in range(2, len(taken) + 3))) if n not in taken)
+    free = free_name(name, taken)
     written = name if free == name else f"{name} as {free}"
     if items and items[-1].names:
         end = _end(model, items[-1].names[-1].span)

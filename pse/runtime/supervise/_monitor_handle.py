@@ -172,7 +172,7 @@ class MonitorHandle:
             Says whether ranks of this node still run.
         ranks : collection of int
             Process numbers of these, if they are to end with it: monitors of other nodes, which can't tell
-            that from the end of the host, end theirs.  None: the run goes on without it.
+            that from the end of the host, end theirs.  Without any, the run goes on.
         """
         with contextlib.suppress(OSError):
             pidfd = os.pidfd_open(self._process.pid)
