@@ -140,8 +140,8 @@ def test_ranks_of_a_job_analyze_together(pse, mpiexec, tmp_path, random_run):
 @pytest.mark.parametrize(
     ("number", "code", "words"),
     [
-        (signal.SIGINT, 130, "stopped by SIGINT\n"),
-        (signal.SIGTERM, 143, "stopped by SIGTERM\n"),
+        (signal.SIGINT, 130, "stopped by SIGINT"),
+        (signal.SIGTERM, 143, "stopped by SIGTERM"),
         (signal.SIGKILL, 3, "error: a process of `pse analyze` was killed, or not even started"),
     ],
 )
@@ -151,8 +151,9 @@ def test_an_analysis_by_several_processes_ends_in_words_of_its_own(random_run, n
     ranks = job.wait_for_ranks(2)
     job.hit(ranks[1] if number == signal.SIGKILL else job.process.pid, number)
     assert job.wait() == code
-    assert job.err.startswith(words)
-    assert (job.out, job.err.count("\n")) == ("", 2 if number == signal.SIGKILL else 1)
+    _, found, rest = f"\n{job.err}".partition(f"\n{words}")  # Some MPIs' launchers have their say before.
+    assert (job.out, found) == ("", f"\n{words}")
+    assert rest.count("\n") == (2 if number == signal.SIGKILL else 1)
     job.wait_until_gone()
 
 
