@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pse.bench._running import Surroundings, usable_cores
-from pse.cluster import Cluster
-from pse.errors import UsageError
+from pse.cluster import Cluster, node_launcher
+from pse.errors import RunError, UsageError
 
 USABLE = 0.92
 """Share of the machine's cores that nodes get together; the rest is for what starts and watches them."""
@@ -115,8 +115,9 @@ def nodes(number: int, rate: str, *, emulated: bool = True, share: float | None 
         cluster = None
         if emulated:
             try:
+                node_launcher()  # Without one, nobody is started on a node.
                 cluster = stack.enter_context(Cluster(nodes=number, rate=rate, cpu=share))
-            except UsageError as error:
+            except (RunError, UsageError) as error:
                 reason = error.message
         if cluster is None:
             words = f"{number} processors of this machine as it is, shared memory off (no cluster: {reason})"

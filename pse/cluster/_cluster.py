@@ -205,17 +205,12 @@ class Cluster:
         RunError
             If the mpiexec to be found isn't MPICH's: others have no such launcher.
         """
-        mpiexec = find_mpiexec()
-        if not mpiexec.hydra or mpiexec.intel:
-            raise RunError(
-                f"{mpiexec.path} is not MPICH's mpiexec, which alone can start ranks in an emulated cluster",
-                help="install the embedded MPI: pip install 'pse[mpich]'",
-            )
+        mpiexec = node_launcher()
         inside = list(command)
         if inside and inside[0] == "run":
             inside[:1] = [sys.executable, "-P", "-m", "pse", "run"]
         if ranks is not None:
-            inside = [mpiexec.path, "-n", str(ranks), *inside]
+            inside = [mpiexec, "-n", str(ranks), *inside]
         unshare = prerequisites.find_program("unshare") or "unshare"
         return [
             unshare,
@@ -322,6 +317,32 @@ def existing_clusters() -> list[Cluster]:
             cluster.plan, cluster._record = record.plan, record
             found.append(cluster)
     return found
+
+
+def node_launcher() -> str:
+    """Find the mpiexec that starts ranks on the nodes of a cluster.
+
+    Returns
+    -------
+    str
+        Its path.
+
+    Raises
+    ------
+    RunError
+        If there is none, or the one to be found isn't MPICH's: others can't be told how to reach a node.
+
+    See Also
+    --------
+    Cluster.command : what it is for.
+    """
+    mpiexec = find_mpiexec()
+    if not mpiexec.hydra or mpiexec.intel:
+        raise RunError(
+            f"{mpiexec.path} is not MPICH's mpiexec, which alone can start ranks in an emulated cluster",
+            help="install the embedded MPI: pip install 'pse[mpich]'",
+        )
+    return mpiexec.path
 
 
 def remove_dead_clusters() -> list[str]:

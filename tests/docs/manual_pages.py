@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pse_testing.commands import WITHOUT_RANKS, shown_here
+from pse_testing.jobs import has_open_mpi
 from pse_testing.sharing import SHARED, made_once
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,10 @@ SLOW = re.compile(
     r"\[ *\d+\.\d s\] preparing |warning: more than 1 % of the time slices of \S+ µs came late, so "
 )
 """What a run says where it takes long to begin, and where others take the cores away from time slices."""
+LAUNCHER = re.compile(r"^-{74}\n(?:.*\n)*?-{74}\n|^\[\S+\] PMIX ERROR: .*\n", re.MULTILINE)
+"""What Open MPI's launcher says of a job that failed, before or after the job's own words."""
+LARGE_COUNT = re.compile(r"\b(MPI_[A-Z]\w*)_c\b")
+"""What mpi4py calls where MPI has it; pages show it, and Open MPI has none."""
 SHELL = re.compile(r"[^\w ./:,=%+@-]")
 """What only a shell understands."""
 CACHE = re.compile(r"^\$ pse (cache|module build)\b", re.MULTILINE)
@@ -96,6 +101,8 @@ def runnable(page: str) -> list[Block]:
 
 def matches(shown: list[str], printed: str) -> bool:
     """Compare what a page shows with what a command printed."""
+    if has_open_mpi():
+        printed, shown = LAUNCHER.sub("", printed), [LARGE_COUNT.sub(r"\1", line) for line in shown]
     lines = [_plain(line) for line in printed.splitlines() if not SLOW.match(line)]
     return (
         re.fullmatch(_pattern([_plain(line) for line in shown]), "".join(f"{line}\n" for line in lines))
