@@ -33,7 +33,8 @@ TIME = re.compile(
     r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|%)(?!\w)|(?<![\w.])\d+\.\d{3}(?![\w.])|(?<= )–(?= )"
 )
 SLOW = re.compile(
-    r"\[ *\d+\.\d s\] preparing |warning: more than 1 % of the time slices of \S+ µs came late, so "
+    r"\[ *\d+\.\d s\] preparing |compiling the MPI tools for |"
+    r"warning: more than 1 % of the time slices of \S+ µs came late, so "
 )
 """What a run says where it takes long to begin, and where others take the cores away from time slices."""
 LAUNCHER = re.compile(r"^-{74}\n(?:.*\n)*?-{74}\n|^\[\S+\] PMIX ERROR: .*\n", re.MULTILINE)
