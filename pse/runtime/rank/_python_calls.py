@@ -124,6 +124,10 @@ class PythonCalls:
             from pse.runtime.faults._failures import arithmetic
 
             raise arithmetic(self.sequencer, self.projection) from error
+        except MemoryError as error:
+            from pse.runtime.faults._failures import no_memory
+
+            raise no_memory(self.sequencer, self.projection) from error
         finally:
             leave_call()
             self.sequencer.abandon_module()

@@ -22,6 +22,9 @@ def draw(n):
 def large(x, least):
     found = np.flatnonzero(x[:, 0] >= least)
     return x[found], found
+#@ coven module endless(in i64 n, out f64 rows[?k, 1000000])
+def endless(n):
+    return np.broadcast_to(np.zeros(1), (n, 1_000_000))
 #@ coven module few(in f64 x[n, 2], in i64 most, out f64 kept[?k <= most, 2])
 def few(x, most):
     return x[:given.get("few", most)]
@@ -88,7 +91,7 @@ def play(tmp_path_factory):
     def played(body, processors=1, given=None, partitions=5, **how):
         module.given, module.told = given or {}, {}
         text = f"""coven 1
-import "m.py" {{ draw, large, few, odd, blocks, twice, pair, tell, note }}
+import "m.py" {{ draw, endless, large, few, odd, blocks, twice, pair, tell, note }}
 import "k.c" {{ pick, vast }}
 partition P = {partitions}
 program rows {{
@@ -242,6 +245,7 @@ def test_rows_travel_across_threads_loops_and_iterations_in_flight(play, place, 
         ("few(x, -1) -> kept", "more than its capacity of -1"),
         ("odd(x) -> kept, which", "output `out i64 which[?k]`: expected shape [6] (?k), got [7]"),
         ("vast(2 ** 61) -> kept", "its output `kept` is larger than the whole arena"),
+        ("endless(10 ** 9) -> kept", "the system has no memory left for its outputs"),
         ("vast(-3) -> kept", "the array `kept` can't have the extent -3"),
         (
             "large(x, 4.0) -> kept, _w   pair(x, _w) -> s",
