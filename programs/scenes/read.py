@@ -54,8 +54,12 @@ def register(folder, scene, scenes, band, like, patch):
         return np.zeros((1, 2))
     sizes = [(min(patch, extent), extent) for extent in (grid.rows, grid.columns)]
     rows, columns = (np.arange(size) + (extent - size) // 2 for size, extent in sizes)
-    pictures = [window(one, band, grid, rows, columns) for one in (like, file)]
-    shift, peak = displacement(*pictures)
+    reference, picture = (window(one, band, grid, rows, columns) for one in (like, file))
+    if not np.isfinite(reference).any():
+        raise ValueError(f"{like} has nothing in band {band} to register scenes to; pass  -D like=…")
+    if not np.isfinite(picture).any():  # Why it can't be read has been said.
+        return np.full((1, 2), np.nan)
+    shift, peak = displacement(reference, picture)
     if peak < LEAST_PEAK:
         warn(f"{file}: the scene is left out: it looks too little like {like} to be registered to it")
         return np.full((1, 2), np.nan)
@@ -100,7 +104,8 @@ def window(file, band, grid, rows, columns):
 
 def warn(text):
     """Tell of a scene that is left out, in part or as a whole."""
-    print(f"warning: {text}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"warning: {text}\n")
+    sys.stderr.flush()
 
 
 def check_size(like, row, columns):
@@ -131,10 +136,11 @@ def field_of(folder, scene, scenes, band):
 
 def scene_file(folder, scene, scenes):
     """Give the name of a scene: the directory's files in natural order."""
-    files = listing(folder)
+    files, known = listing(folder), ", ".join(sorted(ENDINGS))
+    if not files:
+        raise ValueError(f"{folder} has no scenes ({known}); pass  -D folder=…")
     if scenes > len(files):
-        known, pass_it = ", ".join(sorted(ENDINGS)), f"pass  -D scenes={len(files)}"
-        raise ValueError(f"{folder} has {len(files)} scenes ({known}); {pass_it}")
+        raise ValueError(f"{folder} has {len(files)} scenes ({known}); pass  -D scenes={len(files)}")
     return files[scene]
 
 

@@ -332,9 +332,10 @@ def node_launcher() -> str:
     RunError
         If there is none, or the one to be found isn't MPICH's: others can't be told how to reach a node.
 
-    See Also
+    Examples
     --------
-    Cluster.command : what it is for.
+    >>> node_launcher()  # doctest: +SKIP
+    '/opt/mpich/bin/mpiexec'
     """
     mpiexec = find_mpiexec()
     if not mpiexec.hydra or mpiexec.intel:

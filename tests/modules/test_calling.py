@@ -117,6 +117,8 @@ def test_a_wrong_shape_shows_the_extents_it_comes_from():
     assert error.help.endswith("declare the one that it has:  out f64 y[m - 1, n + 1]")
     error = wrong("f(in f64 x[n], out f64 y[n])", lambda x: np.zeros((2, 4)), np.zeros(2))
     assert error.help.endswith("declare the one that it has:  out f64 y[n, 4]")
+    error = wrong("f(out f64 a[?k, 2], out i64 b[?k])", lambda: (np.zeros((3, 2)), np.arange(4)))
+    assert error.help.endswith("declare the one that it has:  out i64 b[?k_b]")
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,13 @@ def test_damaged_and_foreign_scenes_are_named_and_left_out_while_others_go_on(da
     modules("generate.py").write(names[3], noise, 3)
     assert np.isnan(read.register("scenes", 3, SCENES, "red", names[0], 128)).all()
     assert f"{names[3]}: the scene is left out: it looks too little like {names[0]}" in capfd.readouterr().err
+    assert np.isnan(read.register("scenes", 2, SCENES, "red", names[0], 128)).all()
+    assert "looks too little" not in capfd.readouterr().err  # That it can't be read is said.
+    with pytest.raises(ValueError, match=f"{names[0]} has nothing in band green to register scenes to"):
+        read.register("scenes", 3, SCENES, "green", names[0], 128)
+    Path("empty").mkdir()
+    with pytest.raises(ValueError, match="empty has no scenes"):
+        read.register("empty", 0, SCENES, "red", names[0], 128)
 
 
 @pytest.mark.parametrize(

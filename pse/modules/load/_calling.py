@@ -447,6 +447,8 @@ def _declared_with(parameter: Parameter, due: Sequence[int | None], found: Seque
     patterns = list(zip(parameter.written or (), due, strict=True))
     if len(found) == len(patterns):
         axes = [_longer_by(*axis, extent) for axis, extent in zip(patterns, found, strict=True)]
+        if parameter.decided and due[0] not in (None, found[0]):
+            axes[0] = f"{parameter.decided}_{parameter.name}"  # An extent of its own.
     else:
         written = {extent: render_expression(pattern) for pattern, extent in reversed(patterns)}
         axes = [written.get(extent, str(extent)) for extent in found]
