@@ -99,9 +99,14 @@ def without_late_slices(said: str) -> str:
     return re.sub(r"warning: more than 1 % of the time slices of \S+ µs came late, so .*\n", "", said)
 
 
+def has_open_mpi_4() -> bool:
+    """Say whether ranks are started by Open MPI of before 5, which had a runtime system of its own."""
+    return Path(find_mpiexec().path).resolve().name == "orterun"
+
+
 def skip_where_lines_mix() -> None:
     """Skip the test if what ranks print at once doesn't come in whole lines."""
-    if Path(find_mpiexec().path).resolve().name == "orterun":
+    if has_open_mpi_4():
         pytest.skip("mpiexec of Open MPI 4 mixes what ranks print at once within lines")
 
 
@@ -216,6 +221,12 @@ class Job:
             return any(_holds(monitor, pid) for monitor in monitors)
 
         self._wait_until(held, f"process {pid} is monitored")
+
+    def wait_until_named(self, names: Mapping[int, str]) -> None:
+        """Wait until processes of the job have names of their own; takes process numbers with the names."""
+        self._wait_until(
+            lambda: all(_proc.name(pid) == name for pid, name in names.items()), f"there are {names}"
+        )
 
     def wait_until_stopped(self, pid: int) -> None:
         """Wait until SIGSTOP has stopped a process of the job."""

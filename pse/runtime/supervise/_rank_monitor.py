@@ -10,7 +10,7 @@ import selectors
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pse import _proc
 from pse._abi.waiting import ABORT_HELP, RankState
@@ -124,31 +124,36 @@ class RankMonitor(Monitor):
     def discover(self) -> Diagnosis | None:
         """Look for ranks that have not been found; names one that must have died before it could be."""
         self.find()
-        lost = self._manager_never_seen()
+        lost = self._manager_lost()
         if lost or self.complete or time.monotonic() - self.last_found < START_PATIENCE:
             return lost
         return self._killed_manager(0.0) or self._never_seen()
 
     def _killed_manager(self, patience: float) -> Diagnosis | None:
-        """Blame a process manager that was killed, even one that this process never saw."""
-        return super()._killed_manager(patience) or self._manager_never_seen()
+        """Blame a process manager that was killed, even one whose end this process never saw."""
+        return super()._killed_manager(patience) or self._manager_lost()
 
     def is_mpiexec(self, pid: int) -> bool:
         """Say whether a process is mpiexec."""
         return pid == self._mpiexec
 
-    def _manager_never_seen(self) -> Diagnosis | None:
-        """Blame a process manager that ended before it was found: ranks that it started are adopted."""
-        seen = self.managers.keys() - {self._forker}
-        if not self._by_manager or seen or self.any_begun:
-            return None
-        if not (adopted_a_rank(self._marked) or self._mpiexec_is_left_alone()):
-            return None
-        return lost_manager(None, socket.gethostname(), "ended as they started")
+    def _manager_lost(self) -> Diagnosis | None:
+        """Blame a process manager that ended before a rank began: unseen, or seen and reaped by mpiexec.
 
-    def _mpiexec_is_left_alone(self) -> bool:
-        """Say whether mpiexec has lost what it started, and goes on waiting for it."""
-        if not _proc.has_lost_children(self._mpiexec):
+        If nobody saw it, ranks that it started are adopted.  One may also live and have lost its ranks.
+        """
+        if not self._by_manager or self.any_begun:
+            return None
+        seen = {pid: manager for pid, manager in self.managers.items() if pid != self._forker}
+        if not (self._is_left_alone(seen) or (not seen and adopted_a_rank(self._marked))):
+            return None
+        if any(not is_dead(manager.pidfd) for manager in seen.values()):
+            return self._never_seen()
+        return lost_manager(next(iter(seen), None), socket.gethostname(), "ended as they started")
+
+    def _is_left_alone(self, managers: Iterable[int]) -> bool:
+        """Say whether mpiexec or a process manager has lost what it started, and goes on waiting for it."""
+        if not any(_proc.has_lost_children(pid) for pid in (self._mpiexec, *managers)):
             self._alone_since = float("inf")
             return False
         self._alone_since = min(self._alone_since, time.monotonic())

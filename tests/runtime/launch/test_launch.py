@@ -11,7 +11,6 @@ import subprocess
 import sys
 import termios
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 from pse_testing.commands import run_here
@@ -203,10 +202,9 @@ def test_a_rank_is_found_by_its_name(start):
     job = Job(start(*LONG))
     job.wait_for_words("running faulty.coven")
     ranks = job.wait_for_ranks(5)
-    names = {Path(f"/proc/{pid}/comm").read_text().strip() for pid in ranks.values()}
+    job.wait_until_named({pid: f"pse-rank-{rank}" for rank, pid in ranks.items()})
     job.hit(ranks[0], signal.SIGKILL)
     job.wait()
-    assert names == {f"pse-rank-{rank}" for rank in range(5)}
 
 
 def test_processors_that_contradict_the_number_of_ranks_are_refused():
