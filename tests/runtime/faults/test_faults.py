@@ -26,7 +26,6 @@ from pse_testing.jobs import (
     skip_where_lines_mix,
 )
 
-from pse import _proc
 from pse.runtime.launch import find_mpiexec
 from pse.runtime.supervise._cleanup import remove_leaked, remove_session
 from pse.runtime.supervise._processes import is_dead
@@ -457,39 +456,6 @@ def test_a_process_manager_killed_while_ranks_start_is_named_and_no_rank():
     assert job.wait() == 3
     assert job.seconds < LIMIT
     assert named_once(job, MANAGER_KILLED.format(pid=proxy)), job.err
-
-
-@needs_process_manager
-@pytest.mark.alone
-@pytest.mark.parametrize("attempt", [1, 2, *nightly(*range(3, 20))])
-def test_a_process_manager_killed_as_it_appears_ends_the_job(attempt):
-    """Before it has said a word to mpiexec, which then waits for it for ever; or just after."""
-    job = Job(launched(*LONG))
-    job.hit(first_of(job, below="mpiexec"), signal.SIGKILL)
-    assert job.wait() == 3
-    assert job.seconds < LIMIT
-    assert "MPI's process manager" in job.err or "mpiexec" in job.err
-
-
-@needs_process_manager
-@pytest.mark.alone
-@pytest.mark.parametrize("attempt", [1, 2, *nightly(*range(3, 20))])
-def test_what_a_process_manager_starts_killed_as_it_appears_ends_the_job(attempt):
-    """Before it is a rank, or stands for one: MPICH's process manager then waits for ever, at full speed."""
-    job = Job(launched(*LONG))
-    job.hit(first_of(job, below="hydra_pmi_proxy"), signal.SIGKILL)
-    assert job.wait() == 3
-    assert job.seconds < LIMIT
-    assert re.search(r"error: (.* killed|MPI's process manager|mpiexec ended)", job.err), job.err
-
-
-def first_of(job, below):
-    """Wait for the first process whose parent has a name."""
-    while True:
-        for pid in _proc.descendants(job.process.pid):
-            parent = _proc.parent(pid)
-            if parent is not None and _proc.name(parent) == below:
-                return pid
 
 
 @pytest.mark.skipif(not has_mpich(), reason="ranks are forked under MPICH's mpiexec alone")
