@@ -17,6 +17,7 @@ class Reduction(IntEnum):
     MAX = 4
     ALL = 5  # 1 where both are other than 0
     ANY = 6
+    HYPOT = 7  # The square root of the sum of squares, of reals; no square overflows on the way
 
 
 class CollectiveKind(IntEnum):

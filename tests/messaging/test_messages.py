@@ -74,6 +74,15 @@ def test_reductions_among_partitions_give_what_numpy_gives(world_library, kind, 
         assert np.array_equal(result, want)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hypot_takes_numbers_whose_squares_are_none(world_library, dtype):
+    large = np.array([np.finfo(dtype).max / 4, np.finfo(dtype).tiny * 4, 0, np.nan], dtype)
+    datas, results = [large] * 4, [np.empty(4, dtype) for _ in range(4)]
+    run(World(world_library, [0, 0, 1, 2], [0, 0, 1], 1), "allreduce", datas, results, op="hypot")
+    for result in results:
+        np.testing.assert_allclose(result, 2 * large, rtol=1e-6)
+
+
 @pytest.mark.parametrize("count", [1, 3, 700, 9000])
 @pytest.mark.parametrize("kind", ["reduce", "allreduce", "scan"])
 @pytest.mark.parametrize("partitions", [1, 2, 3, 5, 8, 11])

@@ -223,7 +223,7 @@ def test_a_deadlock_is_found_after_others_have_finished():
 REFUSED = {
     0: "raised ValueError: partition [0-5] can't send to partition 6: there are 6, numbered from 0 to 5",
     1: r"raised TypeError: elements of type datetime64\[s\] can't be sent",
-    2: "raised ValueError: allreduce by 'median': expected one of sum, prod, min, max, all, any, or",
+    2: "raised ValueError: allreduce by 'median': expected one of sum, prod, min, max, all, any, hypot",
     3: "raised ZeroDivisionError: division by zero",
     4: "yielded str: expected a request of pse.partition, a list of them, or nothing",
     5: "raised ValueError: tag -3: expected a number of at least 0",

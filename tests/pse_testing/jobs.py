@@ -72,8 +72,7 @@ def skip_two_nodes_elsewhere(environment: Mapping[str, str]) -> None:
 
 def compile_mpi_tools() -> None:
     """Compile the MPI tools where they did not come with pse, before the time limit of a test begins."""
-    if has_open_mpi():
-        made_once("mpi-tools", _mpi_tools)
+    made_once("mpi-tools", _mpi_tools)
 
 
 def _mpi_tools() -> None:

@@ -1,6 +1,5 @@
 #include "calls/array_operations.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "collectives/operators.h"
@@ -153,51 +152,7 @@ static uint64_t duplicate(pse_engine *s, const pse_engine_value *v)
     return pse_engine_layout_bytes(&to->layout);
 }
 
-static double combine_reals(int how, double a, double b)
-{
-    switch (how) {
-    case COVEN_SUM:
-        return a + b;
-    case COVEN_PROD:
-        return a * b;
-    case COVEN_MIN:
-        return b < a || isnan(b) ? b : a;
-    case COVEN_MAX:
-        return b > a || isnan(b) ? b : a;
-    case COVEN_ALL:
-        return a != 0 && b != 0;
-    default:
-        return a != 0 || b != 0;
-    }
-}
-
-/* Sums and products wrap around, as they do in C and NumPy. */
-static int64_t combine_integers(int how, int64_t a, int64_t b)
-{
-    switch (how) {
-    case COVEN_SUM:
-        return (int64_t)((uint64_t)a + (uint64_t)b);
-    case COVEN_PROD:
-        return (int64_t)((uint64_t)a * (uint64_t)b);
-    case COVEN_MIN:
-        return b < a ? b : a;
-    case COVEN_MAX:
-        return b > a ? b : a;
-    case COVEN_ALL:
-        return a != 0 && b != 0;
-    default:
-        return a != 0 || b != 0;
-    }
-}
-
-static void combine_complex(int how, double *a, const double *b)
-{
-    double real = a[0] * b[0] - a[1] * b[1], imaginary = a[0] * b[1] + a[1] * b[0];
-    a[0] = how == COVEN_PROD ? real : a[0] + b[0];
-    a[1] = how == COVEN_PROD ? imaginary : a[1] + b[1];
-}
-
-/* The same for arrays of one shape, element by element; gives the bytes that were read. */
+/* Combine arrays of one shape, element by element; gives the bytes that were read. */
 static uint64_t combine_arrays(pse_engine *s, const pse_call *call, const pse_engine_value *v)
 {
     pse_block *into = s->outputs.made[0];
@@ -215,18 +170,10 @@ static uint64_t combine_arrays(pse_engine *s, const pse_call *call, const pse_en
 static void combine(pse_engine *s, pse_context *context, const pse_call *call, const pse_engine_value *v)
 {
     pse_engine_value total = {.dtype = v->as.pieces[0].dtype, .state = VALUE_SCALAR};
+    coven_collective what = {.type = total.dtype, .op = (uint32_t)call->combination};
     memcpy(total.as.real, v->as.pieces[0].scalar, sizeof total.as.real);
-    for (uint32_t i = 1; i < v->count; i++) {
-        const double *next = v->as.pieces[i].scalar;
-        int64_t integer;
-        memcpy(&integer, next, sizeof integer);
-        if (total.dtype == PSE_I64)
-            total.as.integer = combine_integers(call->combination, total.as.integer, integer);
-        else if (total.dtype == PSE_C128)
-            combine_complex(call->combination, total.as.real, next);
-        else
-            total.as.real[0] = combine_reals(call->combination, total.as.real[0], next[0]);
-    }
+    for (uint32_t i = 1; i < v->count; i++)
+        pse_messaging_combine(&what, total.as.real, v->as.pieces[i].scalar, total.as.real, 1);
     *pse_engine_slot_renew(s, context, call->target) = total;
 }
 

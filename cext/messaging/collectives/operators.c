@@ -17,8 +17,10 @@ uint32_t pse_messaging_type_bytes(uint32_t type)
 bool pse_messaging_operation_fits(uint32_t op, uint32_t type)
 {
     bool complex_type = type == COVEN_C64 || type == COVEN_C128;
-    if (op < COVEN_SUM || op > COVEN_ANY || type == COVEN_BYTE)
+    if (op < COVEN_SUM || op > COVEN_HYPOT || type == COVEN_BYTE)
         return false;
+    if (op == COVEN_HYPOT)
+        return type == COVEN_F32 || type == COVEN_F64;
     return !complex_type || op == COVEN_SUM || op == COVEN_PROD;
 }
 
@@ -29,7 +31,7 @@ bool pse_messaging_operation_fits(uint32_t op, uint32_t type)
     }                                                                                                        \
     break;
 
-/* A NaN stays, whichever side it is on, as in NumPy's minimum and maximum. */
+/* A NaN stays, whichever side it is on, as in NumPy: C's hypot drops it beside an infinity. */
 #define REAL_CASES(T)                                                                                        \
     switch (op) {                                                                                            \
     case COVEN_SUM:                                                                                          \
@@ -42,6 +44,8 @@ bool pse_messaging_operation_fits(uint32_t op, uint32_t type)
         LOOP(T, isnan(a) || a > b ? a : b)                                                                   \
     case COVEN_ALL:                                                                                          \
         LOOP(T, a != 0 && b != 0)                                                                            \
+    case COVEN_HYPOT:                                                                                        \
+        LOOP(T, isnan(a) || isnan(b) ? a + b : hypot(a, b))                                                  \
     default:                                                                                                 \
         LOOP(T, a != 0 || b != 0)                                                                            \
     }

@@ -66,7 +66,7 @@ def share_metahosts(
         The file of metahosts can't be read or contradicts itself; on all processes.
     """
     found, problems, failed = list[Location](), list[str](), ["", ""]
-    numbers = np.full(len(streams.owner), NONE, "<u4")
+    numbers = np.full(len(streams.owner), NONE, "<i8")
     if peers.rank == 0:
         try:
             found, problems = placed(streams, definitions, path)
@@ -75,11 +75,11 @@ def share_metahosts(
         names = {place.machine: number for number, place in enumerate(found)}
         if found:
             numbers[streams.ranks] = [names[place.machine] for place in found]
-    shared = peers.least(np.append(numbers, np.array([not failed[0]], "<u4")))
+    shared = peers.least(np.append(numbers, np.array([not failed[0]], "<i8")))
     if not shared[-1]:
         message, advice = peers.combined(failed, lambda one, _: one)
         raise UsageError(message, help=advice or None)
-    return Places(found, Metahosts(shared[:-1]), problems)
+    return Places(found, Metahosts(shared[:-1].astype("<u4")), problems)
 
 
 def placed(

@@ -96,7 +96,10 @@ class Peers(Group, Protocol):
         """Send each row to a process, as records of a type."""
 
     def least(self, values: Array) -> Array:
-        """The least of the values of all processes at each place; the same shape on all."""
+        """The least of the values of all processes at each place; signed, and of the same shape on all.
+
+        MPICH 4.0 orders unsigned numbers as if they were signed.
+        """
 
     def gathered(self, rows: Array) -> Array:
         """The rows of all processes on process 0, in their order; none elsewhere."""

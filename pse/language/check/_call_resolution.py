@@ -14,7 +14,6 @@ from pse.language.check._declarations import no_such_module
 from pse.language.check._distribution_check import has_dynamic_extent
 from pse.language.check._inlining import Walk, inline, swapped_members, with_members
 from pse.language.check._ir import (
-    Assign,
     CallSite,
     ModuleReference,
     Option,
@@ -39,7 +38,7 @@ from pse.language.check.standard._std_arrays import ALONG_AXES, WHOLE, of_each
 from pse.language.check.standard._std_typing import OPERATIONS, OUTSIDE_ONLY, check_print, check_standard
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at, warning_at
 from pse.language.syntax import ast as sx
-from pse.language.types._expressions import Apply, Expression, Name, walk
+from pse.language.types._expressions import Expression, Name, walk
 from pse.language.types._types import Direction, Element, Type
 from pse.records import replace
 from pse.text import did_you_mean
@@ -273,19 +272,16 @@ def _partition_of(context: Context, site: CallSite) -> str | None:
 
 
 def _reduced(context: Context, site: CallSite) -> list[Statement]:
-    """Combine the values of all pieces: into the output, or into the square of a norm."""
+    """Combine the values of all pieces into the output."""
     output, name = site.outputs[0], site.module.name
-    total = f"{output.tag}.squares" if name == "norm" else output.tag
     own = of_each(context, output.type, str(site.partition))
-    for tag, type in ((f"{output.tag}.own", own), (total, output.type)):
-        shown = context.display(output.tag)
-        context.tags.setdefault(tag, Tag(tag, type, output.span, shown, internal=tag != output.tag))
-    reduction = Reduction(total, WHOLE[name], output.span)
-    piece = replace(output, tag=f"{output.tag}.own", type=own, reduction=reduction)
-    parallel = Parallel(str(site.partition), (replace(site, outputs=(piece,)),), site.span)
-    if name != "norm":
-        return [parallel]
-    return [parallel, Assign(output.tag, Apply("sqrt", (Name(total),)), site.span)]
+    shown = context.display(output.tag)
+    piece = Tag(f"{output.tag}.own", own, output.span, shown, internal=True)
+    for tag in (piece, Tag(output.tag, output.type, output.span, shown)):
+        context.tags.setdefault(tag.name, tag)
+    reduction = Reduction(output.tag, WHOLE[name], output.span)
+    reduced = replace(output, tag=piece.name, type=own, reduction=reduction)
+    return [Parallel(str(site.partition), (replace(site, outputs=(reduced,)),), site.span)]
 
 
 def _ordinary(check: CallCheck, found: list[Target | None]) -> list[Output]:

@@ -127,7 +127,7 @@ class Reduction:
     """`e reduce total(sum)`: the per-partition scalar of one output, combined into a replicated scalar."""
 
     target: str
-    operation: str  # sum, prod, min, max, all, any
+    operation: str  # One of `pse._abi.coven.Reduction`, in lower case.
     span: Span
 
 

@@ -165,6 +165,8 @@ def _agrees(check: CallCheck, goal: Target, type: Type) -> bool:
         code, message = "E0303", f"the call does not give the element type of `{entity.display}`"
     elif context.shape(known) != context.shape(type):
         code, message = "E0311", f"shape mismatch: the call does not give the shape of `{entity.display}`"
+        if has_dynamic_extent(known) and not has_dynamic_extent(type) and goal.node.type is None:
+            advice = f"declare it as what it is:  var {label} {entity.display}"
     else:
         return True
     check.fail(code, message, span, notes=notes, label=label, help=advice, directive=False)

@@ -264,9 +264,11 @@ def _reductions_of(type: Type) -> str:
 
 
 def _combines(operation: str, element: Element | None) -> bool:
-    """Say whether elements can be combined so: truth values are not added, complex ones not ordered."""
+    """Say whether elements can be combined so: truth values are not added, complex numbers not ordered."""
     if operation in ("all", "any"):
         return element is Element.BOOL
+    if operation == "hypot":
+        return element in (Element.F32, Element.F64)
     return element in NUMERIC and not (operation in ("min", "max") and element in COMPLEX)
 
 

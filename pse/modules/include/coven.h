@@ -45,7 +45,8 @@ typedef enum coven_op {
     COVEN_MIN = 3,
     COVEN_MAX = 4,
     COVEN_ALL = 5, /* 1 where both are other than 0 */
-    COVEN_ANY = 6
+    COVEN_ANY = 6,
+    COVEN_HYPOT = 7 /* The square root of the sum of squares, of reals; no square overflows on the way */
 } coven_op;
 
 /* An operation of the user's: into[i] = left[i] op right[i].  `into` may be `left` or `right`.  It must be

@@ -86,7 +86,7 @@ def reduce(array: Any, op: Operation = "sum", root: int = 0, into: Array | None 
     array : array or scalar
         This partition's contribution.
     op : str or callable
-        sum, prod, min, max, all, any, or a function of two flat arrays (left, right) that gives their
+        sum, prod, min, max, all, any, hypot, or a function of two flat arrays (left, right) that gives their
         combination; it must be associative.  Partitions are combined in their order, in the same way wherever
         they live.
     root : int
@@ -474,5 +474,7 @@ def _reduction(kind: str, request: Request, data: Array, op: Operation, root: in
         raise TypeError(
             f"{kind} by {op!r} of complex numbers: expected sum, prod, or a function of two arrays"
         )
+    if data.dtype.kind != "f" and op == "hypot":
+        raise TypeError(f"{kind} by 'hypot' of {data.dtype}: expected real numbers, float32 or float64")
     what.op = OPERATIONS[op]
     return start(request, what, data, place)

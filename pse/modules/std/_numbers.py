@@ -20,6 +20,8 @@ from pse.modules.std._piece_layout import Pieces, runs
 Array = NDArray[Any]
 BLOCK = 1 << 16
 """Elements that are multiplied before they are added up."""
+_SMALLEST_SQUARES = 1e-280
+"""Below this, squares that are lost for being too small may count."""
 
 
 def fill(value: Any, a: Array) -> None:
@@ -96,14 +98,20 @@ def dot(x: Array, y: Array, *, pieces: Pieces | None = None) -> Any:
     _alike("dot", x, y)
     one, other = (_wide(_own(array, pieces)).ravel() for array in (x, y))
     starts = range(0, one.size, BLOCK)
-    parts = [(one[i : i + BLOCK].conj() * other[i : i + BLOCK]).sum() for i in starts]
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [(one[i : i + BLOCK].conj() * other[i : i + BLOCK]).sum() for i in starts]
     return sum(parts, start=one.dtype.type(0))
 
 
 def norm(x: Array, *, pieces: Pieces | None = None) -> float:
-    """Give the Euclidean norm; of a piece its square, since squares can be added."""
-    squares = float(np.real(dot(x, x, pieces=pieces)))
-    return squares if pieces is not None else math.sqrt(squares)
+    """Give the Euclidean norm; where squares are too large or too small for a number, of scaled elements."""
+    own = _own(x, pieces)
+    squares = float(np.real(dot(own, own)))
+    if not own.size or _SMALLEST_SQUARES < squares < math.inf:
+        return math.sqrt(squares)
+    sizes = np.abs(_wide(own))
+    scale = float(sizes.max())
+    return scale * math.sqrt(dot(sizes / scale, sizes / scale)) if 0 < scale < math.inf else scale
 
 
 def histogram(

@@ -318,7 +318,7 @@ class _Projector:
         if isinstance(loop, For):
             self._assign(loop.counter, Name(count), position)
         self._block(self.walk.steps[step].blocks[0], position)
-        self._assign(count, Binary("+", Name(count), Number(self._stride(loop))), position)
+        self._assign(count, _stepped(count, self._stride(loop)), position)
         self.builder.emit(Operation.JUMP, head)
         self.builder.set_target(leave)
         self._drop(self.live.drops_at_exit(step, self.key), position)
@@ -359,6 +359,14 @@ class _Projector:
 
     def _is_nested(self, step: int) -> bool:
         return any(around in self.loops for around in self.walk.ancestors(step))
+
+
+def _stepped(count: str, stride: int) -> Expression:
+    """Count on; a count that would leave 64 bits stops at their end, where no round is left."""
+    if abs(stride) == 1:
+        return Binary("+", Name(count), Number(stride))
+    nearer, end = ("min", (1 << 63) - 1) if stride > 0 else ("max", -(1 << 63))
+    return Binary("+", Apply(nearer, (Name(count), Number(end - stride))), Number(stride))
 
 
 @contextlib.contextmanager

@@ -145,6 +145,23 @@ def test_each_partition_has_its_own_number_of_rows_and_gather_joins_them(play, p
     assert told["pairs"] == sum(part[:, 0] @ place for part, place in zip(parts, places, strict=True))
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_that_are_known_go_where_modules_decide_later(play, place):
+    body = """
+  var f64[?n, 2] @ block(0) xs
+  thread_A draw(13) -> x
+  thread_A scatter(x) -> xs
+  for k in 1 .. 4 {
+    PARALLEL over P { thread_B large(xs, 6.0 * k) -> kept, _places }
+    swap(xs, kept)
+    gather(xs) -> whole
+    tell("whole" + k, whole)
+  }"""
+    told = play(body, **place)
+    for k in (1, 2, 3):
+        np.testing.assert_array_equal(told[f"whole{k}"], _large(X, 6.0 * k))
+
+
 SHARED_OUT = """
   thread_A draw(13) -> x
   thread_A large(x, LEAST) -> kept, which

@@ -226,6 +226,34 @@ def test_sums_do_not_depend_on_where_partitions_live(play):
     np.testing.assert_allclose(runs[0]["nz"], np.linalg.norm(wide))
 
 
+EXTREMES = {
+    "not_numbers": ([1, np.nan, np.inf, 2, 0, 0, 0, 0], np.nan),
+    "infinite": ([1, np.inf, 0, 2, 0, 0, -np.inf, 0], np.inf),
+    "large": ([3e200, 0, 0, 0, 0, 0, 0, -4e200], 5e200),
+    "small": ([3e-200, 0, 0, 0, 0, 0, 0, -4e-200], 5e-200),
+    "zero": ([0] * 8, 0),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("numbers", EXTREMES)
+@pytest.mark.filterwarnings("error")
+def test_a_norm_is_that_of_numbers_whose_squares_are_none_too(play, place, numbers):
+    body = """
+  var f64[N] x
+  draw("x") -> x
+  scatter(x) -> pieces @ block(0)
+  norm(x) -> whole
+  norm(pieces) -> cut
+  PARALLEL { norm(pieces) -> mine reduce combined(hypot) }
+  note("whole", whole)
+  note("cut", cut)
+  note("combined", combined)"""
+    given, expected = EXTREMES[numbers]
+    told = play(body, {"x": np.array(given, float)}, values={"N": 8}, **place)
+    np.testing.assert_allclose([told["whole"], told["cut"], told["combined"]], expected, rtol=1e-15)
+
+
 @pytest.mark.parametrize("place", PLACES[:2])
 @pytest.mark.parametrize("fftw", [True, False])
 def test_transforms_are_those_of_numpy(play, place, fftw, monkeypatch):

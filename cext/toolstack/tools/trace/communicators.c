@@ -138,14 +138,15 @@ void pse_trace_order_groups(struct trace_communicator *made, bool is_second)
     made->place += made->partners;
 }
 
-/* Each rank 0 tells the other group who it is, and hears from there what that group has heard. */
+/* Each rank 0 tells the other group who it is, and hears from there what that group has heard.  The numbers
+ * are signed: MPICH 4.0 orders unsigned ones as if they were. */
 static void agree_between_groups(MPI_Comm comm, struct trace_communicator *made)
 {
-    const uint64_t here = (uint64_t)made->identity[0] << 32 | made->identity[1];
-    uint64_t told = made->rank == 0 ? here : UINT64_MAX, theirs, ours;
-    PMPI_Allreduce(&told, &theirs, 1, MPI_UINT64_T, MPI_MIN, comm);
-    PMPI_Allreduce(&theirs, &ours, 1, MPI_UINT64_T, MPI_MIN, comm);
-    const uint64_t first = ours < theirs ? ours : theirs;
+    const int64_t here = (int64_t)made->identity[0] << 32 | made->identity[1];
+    int64_t told = made->rank == 0 ? here : INT64_MAX, theirs, ours;
+    PMPI_Allreduce(&told, &theirs, 1, MPI_INT64_T, MPI_MIN, comm);
+    PMPI_Allreduce(&theirs, &ours, 1, MPI_INT64_T, MPI_MIN, comm);
+    const int64_t first = ours < theirs ? ours : theirs;
     made->identity[0] = (uint32_t)(first >> 32);
     made->identity[1] = (uint32_t)first;
     pse_trace_order_groups(made, theirs < ours);

@@ -139,15 +139,8 @@ def _combined(check: CallCheck, entity: TagEntity | None, goal: Target | None) -
     inside = check.context.partition is not None
     if inside and not match_distribution(check, anywhere(check), entity, check.node.arguments[0].span):
         return None
-    if not operation_fits(check, WHOLE[name], check.node.arguments[0].span, type):
-        return None
-    if name == "norm" and inside:
-        square = f"dot({entity.display}, {entity.display})"
-        help = (
-            f"reduce the squares:  {square} -> s reduce squares(sum)  and take sqrt(squares) after the block"
-        )
-        message = "`norm` is that of a whole array: those of pieces cannot be added"
-        check.fail("E0316", message, check.node.span, help=help, directive=False)
+    operation = "sum" if name == "norm" else WHOLE[name]  # A norm is real, whatever it is of.
+    if not operation_fits(check, operation, check.node.arguments[0].span, type):
         return None
     if name == "dot" and not _alike(check):
         return None
@@ -529,7 +522,7 @@ def _as_many(context: Context, one: Type, other: Type) -> bool:
 ALONG_AXES = ("fft", "ifft", "rfft", "irfft", "sort", "sum_along", "smallest_along", "largest_along")
 """The operations along an axis that is not cut: each piece has all they need."""
 
-WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm": "sum", "histogram": "sum"}
+WHOLE = {"sum": "sum", "smallest": "min", "largest": "max", "dot": "sum", "norm": "hypot", "histogram": "sum"}
 """The operations that sum an array up, and how what they make of its pieces is combined."""
 
 COMPUTING = {

@@ -39,7 +39,15 @@ from pse.language.diagnostics._source import Span
 from pse.language.syntax import ast as sx
 from pse.language.types import _symbolic_extents as extents
 from pse.language.types._elements import fits
-from pse.language.types._expressions import Apply, Name, Number, names_in, read_position, render_expression
+from pse.language.types._expressions import (
+    Apply,
+    Expression,
+    Name,
+    Number,
+    names_in,
+    read_position,
+    render_expression,
+)
 from pse.language.types._symbolic_extents import Extent
 from pse.language.types._types import Direction, Distribution, Element, Parameter, Pattern, Type
 from pse.records import replace
@@ -212,7 +220,17 @@ def _scatter(check: CallCheck, entity: TagEntity | None, goal: Target | None) ->
     distribution = declared(check, goal, "@ block(0)")
     if distribution is None or goal is None:
         return None
-    return _laid_out(check, goal, replace(type, distribution=distribution))
+    type = replace(type, distribution=distribution, shape=_rows_of(check, goal, type))
+    return _laid_out(check, goal, type)
+
+
+def _rows_of(check: CallCheck, goal: Target, type: Type) -> tuple[Expression, ...] | None:
+    """Give an array's shape, or that of a declared tag which takes as many rows as there are."""
+    known, shape = goal.known, type.shape
+    if known is None or known.shape is None or not has_dynamic_extent(known):
+        return shape
+    fits = check.context.shape(known)[1:] == check.context.shape(type)[1:]
+    return known.shape if fits and not has_dynamic_extent(type) else shape
 
 
 def _laid_out(check: CallCheck, goal: Target, type: Type) -> Type:
