@@ -94,6 +94,13 @@ def has_lost_children(pid: int) -> bool:
     return faults_of_children != [b"0"] or bool(_read(f"{pid}/task/{pid}/children").split())
 
 
+def has_killed_child(root: int) -> bool:
+    """Say whether a signal has ended a child of a process or of its descendants that nobody has waited for."""
+    parents = {root, *descendants(root)}
+    ends = (_read(f"{pid}/stat").rpartition(b")")[2].split() for pid in processes())
+    return any(end[:1] == [b"Z"] and int(end[1]) in parents and int(end[-1]) & 0x7F for end in ends)
+
+
 def ranks_below(root: int, mark: str | None = None) -> dict[int, int]:
     """Find the ranks among the descendants of a process.
 

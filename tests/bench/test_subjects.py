@@ -113,7 +113,7 @@ SMALL = {
     ),
     "watching": (
         watching,
-        watching.Sizes(n=32, rounds=200, watched_rounds=5000, steps=200_000, turn=0.15),
+        watching.Sizes(n=32, rounds=200, watched_rounds=10_000, steps=200_000, turn=0.15),
         2,
     ),
     "reading": (reading, reading.Sizes(events=20_000), 7),

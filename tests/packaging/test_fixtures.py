@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pse_testing.jobs import has_open_mpi_4
 
 pytest_plugins = ["pytester"]
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
@@ -38,8 +39,10 @@ def test_mpiexec_past_its_time_is_killed_with_its_ranks(inner):
         "def test_hang(mpiexec, nothing_left_behind):\n"
         "    mpiexec(2, '-c', 'print(\"up\", flush=True); import signal; signal.pause()', timeout=3)\n"
     )
-    result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*not done after 3 s: *mpiexec -n 2*"])
+    if has_open_mpi_4():
+        pytest.skip("Open MPI 4's mpiexec leaves its session directory where it is killed")
+    result.assert_outcomes(failed=1)
     assert "left behind" not in result.stdout.str()
 
 

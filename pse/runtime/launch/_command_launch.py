@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from pse._abi.waiting import ExitCode
+from pse._proc import has_killed_child
 from pse.errors import RunError, UsageError
 from pse.runtime.launch._mpiexec import (
     RANK,
@@ -26,6 +27,8 @@ from pse.runtime.supervise._raised_signals import raised_signals
 from pse.runtime.supervise._rank_output import RankOutput
 
 _MARK = "PSE_COMMAND"
+_SILENCE = 2.0
+"""Seconds without output after which is looked whether a rank was killed: Intel MPI's mpiexec waits for it."""
 
 
 def run_command_on_ranks(ranks: int, arguments: Sequence[str]) -> int:
@@ -91,7 +94,7 @@ def _started(line: Sequence[str], mpiexec: Mpiexec) -> Iterator[subprocess.Popen
 
 
 def _pass_on_output(process: subprocess.Popen[bytes], mpiexec: Mpiexec) -> None:
-    """Print what ranks print, until all of them have closed their streams."""
+    """Print what ranks print, until all of them have closed their streams; end them if one was killed."""
     with selectors.DefaultSelector() as selector:
         for source, target in ((process.stdout, sys.stdout.buffer), (process.stderr, sys.stderr.buffer)):
             assert source is not None
@@ -99,7 +102,11 @@ def _pass_on_output(process: subprocess.Popen[bytes], mpiexec: Mpiexec) -> None:
             output.drop_banners()
             selector.register(output.fd, selectors.EVENT_READ, output)
         while selector.get_map():
-            for key, _ in selector.select():
+            ready = selector.select(_SILENCE)
+            if not ready and has_killed_child(process.pid):
+                process.kill()
+                return
+            for key, _ in ready:
                 if not key.data.read_available():
                     selector.unregister(key.fd)
 
