@@ -95,7 +95,7 @@ def has_lost_children(pid: int) -> bool:
 
 
 def has_killed_child(root: int) -> bool:
-    """Say whether a signal has ended a child of a process or of its descendants that nobody has waited for."""
+    """Say whether a signal has ended a child of a process or of its descendants, and nobody waited for it."""
     parents = {root, *descendants(root)}
     ends = (_read(f"{pid}/stat").rpartition(b")")[2].split() for pid in processes())
     return any(end[:1] == [b"Z"] and int(end[1]) in parents and int(end[-1]) & 0x7F for end in ends)

@@ -28,7 +28,7 @@ from pse.runtime.supervise._rank_output import RankOutput
 
 _MARK = "PSE_COMMAND"
 _SILENCE = 2.0
-"""Seconds without output after which is looked whether a rank was killed: Intel MPI's mpiexec waits for it."""
+"""Seconds without output after which it is looked whether a rank was killed: Intel MPI waits for it."""
 
 
 def run_command_on_ranks(ranks: int, arguments: Sequence[str]) -> int:
