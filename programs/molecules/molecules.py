@@ -40,7 +40,10 @@ def velocities(n, temperature, seed):
 
 def read(file):
     """Read an array of triples of finite numbers."""
-    rows = np.load(file).astype(float)
+    try:
+        rows = np.load(file).astype(float)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"-D start=NAME reads NAME-x.npy, and NAME-v.npy if there is one: {error}") from None
     if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) == 0:
         raise ValueError(f"{file} has the shape {rows.shape}: three numbers are expected for each particle")
     wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
