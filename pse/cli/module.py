@@ -25,7 +25,7 @@ from pse.modules.build import (
     split_reference,
 )
 from pse.modules.directives import language_of, read_source
-from pse.runtime.supervise import print_error
+from pse.runtime.supervise import print_error, raised_signals
 from pse.text import time_text
 
 
@@ -91,7 +91,8 @@ def build_files(files: tuple[str, ...]) -> None:
                 _report(path, file.diagnostics)
                 worst = max(worst, ProgramError.exit_code)
             else:
-                click.echo(_built(path))
+                with raised_signals():  # Compilers end with this process.
+                    click.echo(_built(path))
         except PseError as failure:
             print_error(failure, sys.stderr)
             worst = max(worst, failure.exit_code)

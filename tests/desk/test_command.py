@@ -6,9 +6,9 @@ import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
+from pse_testing.endless_compiler import EndlessCompiler, write_module
 
 from .conftest import COMMAND, PROGRAMS, started
 
@@ -49,30 +49,16 @@ def test_what_cannot_be_opened_is_refused_in_words(words, message):
     assert message in text
 
 
-COMPILER = """#!/bin/sh
-case "$*" in
-  *-shared*) sleep 1000 & echo $! > "$STARTED.draft"; mv "$STARTED.draft" "$STARTED"; wait ;;
-  *) exec cc "$@" ;;
-esac
-"""
-
-
 def test_a_compiler_ends_with_the_desk_and_so_does_what_it_has_started(tmp_path):
-    compiler, started_file = tmp_path / "compiler", tmp_path / "started"
-    compiler.write_text(COMPILER)
-    compiler.chmod(0o755)
+    compiler = EndlessCompiler(tmp_path)
     (tmp_path / "work").mkdir()
-    (tmp_path / "work/slow.c").write_text(
-        "//@ coven module slow(in f64 x)\nint slow(double x) { return 0; }\n"
-    )
-    environment = {"CC": str(compiler), "STARTED": str(started_file), "XDG_CACHE_HOME": str(tmp_path)}
-    with ThreadPoolExecutor(1) as pool, started(tmp_path / "work", **environment) as desk:
+    write_module(tmp_path / "work")
+    with ThreadPoolExecutor(1) as pool, started(tmp_path / "work", **compiler.environment) as desk:
         build = pool.submit(desk.ask, "/api/builds", "POST", {"path": "slow.c"})
-        while not started_file.exists():
+        while not compiler.has_started:
             assert not build.done(), build.result().body
             time.sleep(0.05)
-    sleeper = Path(f"/proc/{started_file.read_text().strip()}/cmdline")
-    assert not sleeper.exists() or not sleeper.read_bytes()
+    assert compiler.is_gone
 
 
 def test_a_browser_that_is_waited_for_holds_nothing_up(programs, tmp_path):

@@ -1,10 +1,16 @@
 """`pse module new | list | show | build`, through the command line."""
 
+import os
 import shutil
+import signal
+import subprocess
+import time
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from pse_testing.endless_compiler import EndlessCompiler, write_module
+from pse_testing.jobs import beside_python
 
 from pse.cli import main
 from pse.modules.build._templates import TEMPLATE_ENDINGS
@@ -138,3 +144,19 @@ def test_build_shows_wrong_directives_as_other_commands_do(run, tmp_path):
 def test_build_tells_the_compilers_remarks(run, tmp_path):
     (tmp_path / "f.c").write_text("//@ coven module f()\nint f(void) { int unused; return 0; }\n")
     assert "f.c:2:19: warning: unused variable" in run("build", "f.c").stdout
+
+
+@pytest.mark.parametrize("words", [("module", "build", "slow.c"), ("run", "slow.coven")])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_compiler_ends_with_the_command_that_started_it(tmp_path, words, number):
+    compiler = EndlessCompiler(tmp_path)
+    write_module(tmp_path)
+    how = {"env": os.environ | compiler.environment, "cwd": tmp_path, "text": True}
+    with subprocess.Popen([beside_python("pse"), *words], stderr=subprocess.PIPE, **how) as started:
+        while not compiler.has_started:
+            assert started.poll() is None
+            time.sleep(0.02)
+        started.send_signal(number)
+        _, said = started.communicate(timeout=30)
+    assert (started.returncode, said.splitlines()[-1]) == (128 + number, f"stopped by {number.name}")
+    assert compiler.is_gone

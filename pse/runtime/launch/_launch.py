@@ -31,6 +31,7 @@ from pse.runtime.status._progress import WATCHER_VARIABLE, announce_preparation
 from pse.runtime.supervise import _processes as processes
 from pse.runtime.supervise._cleanup import check_shared_memory
 from pse.runtime.supervise._file_limit import raise_file_limit
+from pse.runtime.supervise._raised_signals import raised_signals
 
 if TYPE_CHECKING:
     from pse.runtime.launch._fork_server import ForkServer
@@ -90,7 +91,7 @@ def _run_on_ranks(request: Request, hosts: Hosts, waiting: Callable[[], WaitTool
         _check_ranks(prepared)
         check_shared_memory(prepared.ranks)
         raise_file_limit(prepared.ranks)
-    with announce_preparation(prepared):
+    with announce_preparation(prepared), raised_signals():  # Compilers end with this process.
         build(prepared)
         if not (hosts.all_local(os.environ) and planned_quickly(prepared)):
             from pse.runtime.request._dry_run import dry_run
