@@ -32,6 +32,7 @@ from pse.desk.server._language import Conversation
 from pse.desk.server._live import Watches, control_run, run_status
 from pse.desk.server._runs import Runs
 from pse.errors import PseError
+from pse.language.check import REDUCTIONS
 from pse.language.types import OPTIONS
 from pse.lsp import OpenFiles, Readings
 from pse.modules import end_compilers
@@ -90,6 +91,7 @@ class Desk:
             "languages": list(TEMPLATE_ENDINGS),
             "colours": list(PALETTE),
             "options": sorted(OPTIONS),
+            "reductions": list(REDUCTIONS),
             "views": list(VIEWS),
         }
 

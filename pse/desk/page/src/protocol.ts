@@ -17,6 +17,7 @@ export interface Session {
   languages: string[];
   colours: string[];
   options?: string[];
+  reductions?: string[];
 }
 
 export interface Field {

@@ -7,7 +7,7 @@ import { report, useDesk } from "../store";
 import { ChoiceField, Row, TextField } from "./fields";
 import { ProgramForm } from "./ProgramForm";
 
-const REDUCTIONS = ["sum", "prod", "min", "max", "all", "any"];
+const NONE: string[] = [];
 const NAMED_KINDS = ["program", "segment"];
 
 export function Properties() {
@@ -150,7 +150,8 @@ interface ReductionProps {
 
 /** What is combined needs a name of its own. */
 function Reduction({ port, target, operation, done }: ReductionProps) {
-  const operations = [...new Set([...REDUCTIONS, ...(operation ? [operation] : [])])];
+  const known = useDesk((desk) => desk.session?.reductions ?? NONE);
+  const operations = [...new Set([...known, ...(operation ? [operation] : [])])];
   return (
     <Row>
       <ChoiceField
