@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import os
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -88,19 +89,28 @@ def serve(host: str | None = None, port: int = 0) -> int:
     if host is None:
         server.start_io(stdout=os.fdopen(os.dup(1), "wb"))  # It closes it, and others still look at theirs.
         return server.protocol.exit_code
-    try:
-        server.start_tcp(host, port)
-    except OSError as error:
-        why = str(error.strerror).rpartition(": ")[2]  # asyncio says before it what it was doing.
-        message = f"the language server can't listen at {host}, port {port}: {why}"
-        raise UsageError(message, help="name another port: --tcp PORT") from None
+    with _connected(host, port) as editor, contextlib.suppress(ConnectionError):
+        server.start_io(editor.makefile("rb"), editor.makefile("wb"))
     return server.protocol.exit_code
 
 
+def _connected(host: str, port: int) -> socket.socket:
+    """Wait for an editor; from then on nobody listens there."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = str(error.strerror).partition(" (while")[0].lower()
+        message = f"the language server can't listen at {host}, port {port}: {why}"
+        raise UsageError(message, help="name another port: --tcp PORT") from None
+    with listener:
+        return listener.accept()[0]
+
+
 def _is_told(record: logging.LogRecord) -> bool:
-    """Say in a line that a message is not JSON, an editor's mistake, and nothing of an end it asks for."""
+    """Say in a line that a message is not JSON, an editor's mistake, and nothing of an editor's end."""
     error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, SystemExit):
+    if isinstance(error, (SystemExit, ConnectionError)):
         return False
     if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
         record.msg, record.args, record.exc_info = f"a message is not JSON: {error}", (), None

@@ -1,12 +1,14 @@
 """The server itself, talked to by its protocol as editors do, and by Neovim as the manual sets it up."""
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -311,11 +313,35 @@ def test_a_port_in_use_is_told():
     assert "help: name another port" in told.stderr
 
 
-def test_an_editor_that_says_goodbye_over_tcp_ends_the_server_without_a_word():
+@contextlib.contextmanager
+def listening():
+    """Start a server, and give the port at which it listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [*COMMAND, "--tcp", str(port)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server, connected(port) as editor:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        yield server, port
+
+
+def reset(editor):
+    editor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize("leave", [reset, lambda editor: editor.sendall(b"Content-Length: 99\r\n\r\n{")])
+def test_an_editor_that_dies_ends_the_server_and_no_other_editor_is_let_in(leave):
+    with listening() as (server, port), connected(port) as editor:
+        send(editor, {"id": 1, "method": "initialize", "params": {"capabilities": {}}})
+        assert editor.recv(1 << 16)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+        leave(editor)
+        editor.close()
+        said = server.communicate(timeout=60)[1]
+    assert "Traceback" not in said
+
+
+def test_an_editor_that_says_goodbye_over_tcp_ends_the_server_without_a_word():
+    with listening() as (server, port), connected(port) as editor:
         for number, method in enumerate(("initialize", "shutdown")):
             send(editor, {"id": number, "method": method, "params": {"capabilities": {}}})
             assert editor.recv(1 << 16)

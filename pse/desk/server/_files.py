@@ -125,7 +125,7 @@ class Directory:
                 data = _encoded(text, before or b"", str(name))
                 replace_file(path, data)
         except OSError as error:
-            raise _unwritable(str(name), error) from None
+            raise _unwritable(str(name), error, path.parent) from None
         self.stamps[self.shown(path)] = _UNTOLD
         return {"revision": revision(data), "path": self.shown(path), "uri": path.as_uri()}
 
@@ -258,11 +258,11 @@ def _changed(name: str, data: bytes | None) -> Refusal:
     return Refusal(f"{name} has changed on disk", 409, help="merge the two, or choose one", more=more)
 
 
-def _unwritable(name: str, error: OSError) -> Refusal:
+def _unwritable(name: str, error: OSError, parent: Path) -> Refusal:
     reason, status, help = error.strerror, 403, system_help(error, name, writing=True)
     if error.errno in DISK_FULL:
         status, help = 507, "free some space; nothing is lost, neither here nor on disk"
     elif error.errno == errno.ENOENT:
-        folder = os.path.dirname(name)
+        folder = os.path.dirname(name) or parent
         reason, status, help = f"there is no folder {folder}", 404, f"make it with: mkdir -p {folder}"
     return Refusal(f"{name} can't be saved: {reason}", status, help=help)

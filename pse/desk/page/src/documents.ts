@@ -84,10 +84,14 @@ export class OpenText {
     this.complaint = say(message, help);
   }
 
+  private isInDialog(): boolean {
+    const { dialog } = desk();
+    return dialog?.kind === "conflict" && dialog.of === this;
+  }
+
   /** Show both texts; what a person does at the moment is not taken away for it. */
   private differs({ path }: OpenFile, theirs: string | null, revision: string | null) {
-    const { dialog } = desk();
-    if (!dialog || (dialog.kind === "conflict" && dialog.of === this)) update({ dialog: { kind: "conflict", of: this, theirs, revision } });
+    if (!desk().dialog || this.isInDialog()) update({ dialog: { kind: "conflict", of: this, theirs, revision } });
     else this.complain(`${path} was changed or deleted elsewhere.`, "Your text is kept in this page; save it to see both.");
   }
 
@@ -101,7 +105,8 @@ export class OpenText {
     if (!file || file.path !== path || file.revision === revision) return;
     if (revision === null) {
       this.mark(null);
-      this.complain(`${path} was deleted from the disk.`, "The text is kept in this page: saving writes the file again.");
+      if (this.isInDialog()) this.differs(file, null, null);
+      else this.complain(`${path} was deleted from the disk.`, "The text is kept in this page: saving writes the file again.");
       return;
     }
     const disk = await request<ProgramFile>("GET", `file?${query({ path })}`);
