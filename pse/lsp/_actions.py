@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lsprotocol import types
@@ -104,6 +104,13 @@ def edited(lines: list[str], edits: Edits) -> str:
         new = first[: span.column - 1] + text + last[span.end_column - 1 :]
         result[span.line - 1 : span.end_line] = new.split("\n")
     return "\n".join(result)
+
+
+def excerpt(lines: list[str], span: Span, edits: Iterable[Edit]) -> str:
+    """Give what is written at a span after edits within it."""
+    before = Edit(Span(span.path, 1, 1, span.line, span.column), "")
+    after = Edit(Span(span.path, span.end_line, span.end_column, len(lines), len(lines[-1]) + 1), "")
+    return edited(lines, (before, *edits, after))
 
 
 def require_sound(analysis: Analysis, edits: Edits, refused: str) -> None:

@@ -9,10 +9,11 @@ from lsprotocol import types
 from pse.errors import UsageError
 from pse.language import Span
 from pse.language.syntax import ast as sx
-from pse.language.types import render_type
-from pse.lsp._actions import Edit, code_action, contains, program_of, require_sound
+from pse.lsp._actions import Edit, code_action, program_of, require_sound
 from pse.lsp._analysis import Analysis
 from pse.lsp._segment_inlining import called_segment, inline_segment
+from pse.lsp._segment_making import REFUSED, SegmentMaking
+from pse.records import replace
 
 KIND, INLINE = types.CodeActionKind.RefactorRewrite, types.CodeActionKind.RefactorInline
 KINDS = (KIND, INLINE)
@@ -101,23 +102,12 @@ def extract_segment(analysis: Analysis, selected: Sequence[Span], name: str) -> 
     Analysis
     """
     program, first, last = program_of(analysis), selected[0], selected[-1]
-    whole = Span(first.path, first.line, first.column, last.end_line, last.end_column)
-    inputs, outputs = _crossing(analysis, whole)
-    if program is None or inputs is None or outputs is None:
-        raise UsageError(
-            "these statements can't be a segment: they change what is declared before them",
-            help="choose the statement that declares it too, or let a call make another tag",
-        )
-    text = analysis.lines[whole.line - 1 : whole.end_line]
-    text[-1] = text[-1][: whole.end_column - 1]  # A comment behind them stays behind the call.
-    body = "\n".join(["  " + line.removeprefix(analysis.indent(whole.line)) for line in text])
-    results = f" -> ({', '.join(f'{type} {tag}' for tag, type in outputs)})" if outputs else ""
-    head = f"segment {name}({', '.join(f'{type} {tag}' for tag, type in inputs)}){results} {{"
-    made = Edit(Span(whole.path, program.line, 1, program.line, 1), f"{head}\n{body}\n}}\n")
-    given = f" -> {', '.join(tag for tag, _ in outputs)}" if outputs else ""
-    call = Edit(whole, f"{name}({', '.join(tag for tag, _ in inputs)}){given}")
-    require_sound(analysis, (made, call), "these statements can't be a segment")
-    return [made, call]
+    if program is None:
+        raise UsageError(f"{REFUSED}: there is no program", help="write one:  program name { … }")
+    making = SegmentMaking(analysis, replace(first, end_line=last.end_line, end_column=last.end_column))
+    edits = making.edits(name, program)
+    require_sound(analysis, edits, REFUSED)
+    return list(edits)
 
 
 def _selected(analysis: Analysis, within: types.Range) -> list[Span]:
@@ -143,31 +133,6 @@ def _selected(analysis: Analysis, within: types.Range) -> list[Span]:
 
 def _ends(span: Span) -> tuple[int, int]:
     return span.end_line, span.end_column
-
-
-Typed = list[tuple[str, str]]
-
-
-def _crossing(analysis: Analysis, whole: Span) -> tuple[Typed | None, Typed | None]:
-    """Give the tags that statements need from before, and those that are needed after, with their types."""
-    inputs: Typed | None = []
-    outputs: Typed | None = []
-    for symbol in analysis.symbols.of_kind("tag", "counter"):
-        inside = [(s, w) for s, w in analysis.symbols.places(symbol) if contains(whole, s)]
-        after = [s for s, w in analysis.symbols.places(symbol) if _ends(whole) <= (s.line, s.column)]
-        before = symbol.span is not None and not contains(whole, symbol.span)
-        written = any(w for _, w in inside)
-        if not inside or (not before and not after):
-            continue
-        tag = analysis.tag(symbol)
-        if tag is None or (before and written):
-            return (
-                None,
-                None,
-            )  # Its type is unknown, or it changes what is declared outside: that is no input.
-        shown = (symbol.name, render_type(tag.type))
-        (inputs if before else outputs).append(shown)  # type: ignore[union-attr]
-    return inputs, outputs
 
 
 def _unused(analysis: Analysis, name: str) -> str:

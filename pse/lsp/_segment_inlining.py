@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Iterator
 
 from pse.errors import UsageError
-from pse.language import Span
+from pse.language import Severity, Span
 from pse.language.syntax import ast as sx
 from pse.language.types import Element, Name, render_type
-from pse.lsp._actions import Edit, Edits, contains, edited, require_sound
+from pse.lsp._actions import Edit, Edits, contains, edited, excerpt, require_sound
 from pse.lsp._analysis import Analysis
 from pse.lsp._symbols import Symbol
+from pse.records import replace
 from pse.text import free_name
 
 _SCALARS = {element.label for element in Element}
@@ -62,8 +63,12 @@ def inline_segment(analysis: Analysis, call: sx.Call) -> list[Edit]:
     removed = inlining.removed()
     try:
         edits = (*removed, inlining.call(declared=False))
+        if not inlining.keeps_types(edits):
+            inlining.named_by_let.clear()
+            edits = (*removed, inlining.call(declared=False))
         require_sound(analysis, edits, _REFUSED)
     except UsageError:
+        inlining.named_by_let.clear()
         edits = (*removed, inlining.call(declared=True))
         require_sound(analysis, edits, _REFUSED)
     return list(edits)
@@ -75,11 +80,36 @@ class _Inlining:
     def __init__(self, analysis: Analysis, segment: sx.Segment, call: sx.Call) -> None:
         self._analysis, self._segment, self._call = analysis, segment, call
         self._named: list[str] = []
-        self._renamed = {s: _free(analysis, s) for s in _made_in(analysis, segment)}
+        self._renamed = {s: self._free(s) for s in _made_in(analysis, segment)}
         for field, argument in zip(segment.inputs, call.arguments, strict=True):
             self._input(field, analysis.written(argument.value.span or argument.span), argument.value)
         for field, output in zip(segment.outputs, call.outputs, strict=True):
             self._renamed[self._symbol(field)] = output.name.id
+        self.named_by_let = list(self._named_once())
+
+    def _named_once(self) -> Iterator[tuple[Span, Symbol]]:
+        """Give the assignments that can name outputs that the call makes, as `let` does, and these."""
+        for field, output in zip(self._segment.outputs, self._call.outputs, strict=True):
+            made, written = self._analysis.symbols.of(output.name.span), self._assigned(field)
+            if made is not None and made.node is self._call and len(written) == 1:
+                yield written[0], made
+
+    def _assigned(self, field: sx.Field) -> list[Span]:
+        """Give where an output gets its value, if that is by an assignment of the segment's own block."""
+        own = {s.name.span for s in self._segment.body.statements if isinstance(s, sx.Assignment)}
+        places = self._analysis.symbols.places(self._symbol(field))[1:]
+        written = [span for span, is_written in places if is_written]
+        return written if own.issuperset(written) and places[:1] == [(s, True) for s in written] else []
+
+    def keeps_types(self, edits: Edits) -> bool:
+        """Whether what is named by `let` is sound after edits, and has the types that the segment says."""
+        if not self.named_by_let:
+            return True
+        after = self._analysis.remade(edited(self._analysis.lines, edits))
+        if any(d.severity is Severity.ERROR for d in after.inspection.diagnostics):
+            return False
+        types = {s.name: after.type_of(s) for s in after.symbols.of_kind("tag") if isinstance(s.node, sx.Let)}
+        return all(types.get(s.name) == self._analysis.type_of(s) for _, s in self.named_by_let)
 
     def _symbol(self, field: sx.Field) -> Symbol:
         found = self._analysis.symbols.of(field.name.span)
@@ -93,8 +123,28 @@ class _Inlining:
         if not is_scalar or (isinstance(value, Name) and self._element(value) == element):
             self._renamed[symbol] = given
             return
-        name = self._renamed[symbol] = _free(self._analysis, symbol)
+        name = self._renamed[symbol] = self._free(symbol)
         self._named.append(f"let {name} = {f'f64({given})' if element == _WIDENED else given}")
+
+    def _free(self, symbol: Symbol) -> str:
+        """Give a name's name at the call, where another one may have it."""
+        others = [other for other in self._analysis.symbols.all if other is not symbol]
+        if all(other.name != symbol.name or self._is_apart(other, symbol) for other in others):
+            return symbol.name
+        return free_name(symbol.name, {other.name for other in others})
+
+    def _is_apart(self, other: Symbol, symbol: Symbol) -> bool:
+        """Whether another name of that name does not matter at the call: it has another place."""
+        call, scope = self._call.span, other.scope
+        if scope is None or contains(scope, call):
+            return False
+        home = next(s for s in self._bodies() if contains(s, call))
+        return symbol.kind == "counter" or not (contains(home, scope) or contains(self._segment.span, scope))
+
+    def _bodies(self) -> Iterator[Span]:
+        """Give the places of the program and of all segments."""
+        items = self._analysis.inspection.tree.items if self._analysis.inspection.tree else ()
+        yield from (item.span for item in items if isinstance(item, sx.Segment | sx.ProgramBody))
 
     def _element(self, value: Name) -> str | None:
         """Give the type of a scalar that is named."""
@@ -135,9 +185,15 @@ class _Inlining:
             for place, _ in symbols.places(symbol)
             if name != symbol.name and contains(span, place)
         ]
-        after = Edit(Span(span.path, span.end_line, span.end_column, len(self._analysis.lines), _END), "")
-        before = Edit(Span(span.path, 1, 1, span.line, span.column), "")
-        return edited(self._analysis.lines, (before, *edits, after))
+        edits = [Edit(place, self._let(place) + name) for place, name in edits] + [
+            Edit(replace(place, end_line=place.line, end_column=place.column), "let ")
+            for place, _ in self.named_by_let
+            if contains(span, place) and all(place != edit.span for edit in edits)
+        ]
+        return excerpt(self._analysis.lines, span, edits)
+
+    def _let(self, place: Span) -> str:
+        return "let " if any(place == named for named, _ in self.named_by_let) else ""
 
     def removed(self) -> Edits:
         """Take the segment out, with its lines if nothing else is on them, unless there are other calls."""
@@ -150,19 +206,9 @@ class _Inlining:
         return (Edit(Span(span.path, span.line, 1, span.end_line + 1, 1) if alone else span, ""),)
 
 
-_END = 1 << 30
-"""Behind the end of any line."""
-
-
 def _made_in(analysis: Analysis, segment: sx.Segment) -> Iterator[Symbol]:
     """Give what a segment declares, but for its inputs and outputs."""
     fields = {field.name.span for field in (*segment.inputs, *segment.outputs)}
     for symbol in analysis.symbols.of_kind("tag", "counter"):
         if symbol.span is not None and contains(segment.span, symbol.span) and symbol.span not in fields:
             yield symbol
-
-
-def _free(analysis: Analysis, symbol: Symbol) -> str:
-    """Give a name's name in the program, where another one may have it."""
-    taken = {other.name for other in analysis.symbols.all if other is not symbol}
-    return free_name(symbol.name, taken)

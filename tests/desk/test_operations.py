@@ -343,3 +343,110 @@ def test_a_group_that_is_taken_apart_leaves_the_same_text():
         heat.do({"op": "ungroup", "node": heat.node("exchange")["id"]})
     heat.do({"op": "ungroup", "node": heat.node("last")["id"]})
     assert heat.text == HEAT
+
+
+FLOW = """coven 1
+import "flow.py" { begin, advance }
+param i64 N = 4
+partition P = 2
+bundle Fluid {
+  f64[N] @ block(0) rho, u
+}
+program flow {
+  let most = 3.0
+  var Fluid now
+  var Fluid next
+  var f64 rest = most
+  PARALLEL over P { thread_B begin() -> now }
+  for k in 0 .. 3 {
+    PARALLEL over P { thread_B advance(now) -> next }
+    swap(now, next)
+    rest = rest / 3
+  }
+  sum(now.rho) -> mass
+  print(mass, rest)
+}
+"""
+FLOW_MODULES = """#@ coven module begin(out f64 rho[n], out f64 u[n])
+def begin(rho, u):
+    rho[:], u[:] = 1, 2
+
+#@ coven module advance(in f64 rho[n], in f64 u[n], out f64 rho2[n], out f64 u2[n])
+def advance(rho, u):
+    return rho * u, u / 2
+"""
+LEVELS = """coven 1
+param i64 N = 8
+param i64 L = 3 where L > 1
+program levels {
+  var f64[N / 2 ** l] u[l in 0 .. L]
+  var f64 sizes[l in 0 .. L] = 0.0
+  for l in 0 .. L {
+    fill(1.0) -> u[l]
+    norm(u[l]) -> sizes[l]
+  }
+  print(sizes[0])
+}
+"""
+
+
+def at_line(editing, number):
+    """Give the outermost statement that begins on a line."""
+    there = [e for k in ("nodes", "frames") for e in editing.graph[k] if e["line"] == number]
+    return min(there, key=lambda element: element["column"])["id"]
+
+
+@pytest.fixture
+def flow(tmp_path):
+    (tmp_path / "flow.py").write_text(FLOW_MODULES)
+    return lambda: Editing(FLOW, tmp_path / "flow.coven")
+
+
+@pytest.mark.parametrize(
+    ("lines", "head", "call"),
+    [
+        ((13,), "() -> (Fluid now)", "part() -> now"),
+        ((14,), "() -> (Fluid now, Fluid next, f64 rest)", "part() -> now, next, rest"),
+        ((16,), "() -> (Fluid now, Fluid next)", "part() -> now, next"),
+        ((19,), "(Fluid now) -> (f64 mass)", "part(now) -> mass"),
+        ((10, 11, 12, 13), "() -> (Fluid now)", "var f64 rest = most\n  part() -> now"),
+    ],
+)
+def test_a_group_takes_bundles_and_what_it_changes_and_comes_apart_again(flow, lines, head, call):
+    flow = flow()
+    edits = flow.do({"op": "group", "items": [at_line(flow, line) for line in lines], "name": "part"})
+    assert f"segment part{head} {{\n" in flow.text
+    assert f"{call}\n" in flow.text
+    assert flow.errors == []
+    assert edited(flow.text, inverse(FLOW, edits)) == FLOW
+    flow.do({"op": "ungroup", "node": flow.node("part")["id"]})
+    assert "".join(flow.text.split()) == "".join(FLOW.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "head"),
+    [
+        (7, "() -> (f64[N / 2 ** l] @ root u[l in 0 .. L], f64 sizes[l in 0 .. L])"),
+        (9, "(f64[N / 2 ** l2] @ root u[l2 in 0 .. L], i64 l) -> (f64 sizes[l2 in 0 .. L])"),
+    ],
+)
+def test_a_group_takes_whole_arrays_of_tags_and_comes_apart_again(tmp_path, line, head):
+    levels = Editing(LEVELS, tmp_path / "levels.coven")
+    levels.do({"op": "group", "items": [at_line(levels, line)], "name": "part"})
+    assert f"segment part{head} {{\n" in levels.text
+    assert levels.errors == []
+    levels.do({"op": "ungroup", "node": levels.node("part")["id"]})
+    assert levels.errors == []
+
+
+def test_a_let_that_is_needed_behind_a_group_is_its_output(flow):
+    flow = flow()
+    flow.do({"op": "group", "items": [at_line(flow, 9)], "name": "part"})
+    assert "segment part() -> (f64 most) {\n  most = 3.0\n}\n" in flow.text
+    assert flow.errors == []
+
+
+def test_a_group_of_declarations_that_are_needed_behind_it_is_refused(flow):
+    flow = flow()
+    with pytest.raises(UsageError, match="only declare what statements behind them need"):
+        flow.do({"op": "group", "items": [at_line(flow, 10)], "name": "part"})

@@ -279,12 +279,14 @@ program p {
 
 
 def test_what_would_not_check_as_a_segment_is_refused_with_the_reason():
-    text = "coven 1\nprogram p {\n  zero() -> f64[4] x\n  copy(x) -> y\n  swap(x, y)\n  print(sum = 1)\n}\n"
+    text = (
+        "coven 1\nprogram p {\n  zero() -> f64[4] x\n  copy(x) -> y\n  for k in 0 .. 3 {\n    break\n  }\n}\n"
+    )
     analysis = analysed(text)
-    chosen = types.Range(types.Position(4, 0), types.Position(4, 99))
+    chosen = types.Range(types.Position(5, 0), types.Position(5, 99))
     assert not segments_offered(analysis, chosen)
-    with pytest.raises(UsageError, match="can't be a segment"):
-        refactorings.extract_segment(analysis, [Span("", 5, 3, 5, 13)], "part")
+    with pytest.raises(UsageError, match="can't be a segment: `break` stands in no loop"):
+        refactorings.extract_segment(analysis, [Span("", 6, 5, 6, 10)], "part")
 
 
 def segments_offered(analysis, chosen):
