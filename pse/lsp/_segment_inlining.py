@@ -151,6 +151,8 @@ class _Inlining:
         found = self._analysis.symbols.of(value.span)
         if found is not None and isinstance(found.node, sx.Param):
             return found.node.element.id
+        if found is not None and found.kind == "counter":
+            return Element.I64.label
         type = self._analysis.type_of(found) if found is not None else None
         return render_type(type) if type is not None else None
 
