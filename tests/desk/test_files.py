@@ -40,6 +40,19 @@ def test_a_file_that_was_changed_elsewhere_is_not_overwritten(desk):
     assert (desk.folder / "two.coven").read_text() == mine["text"]
 
 
+@pytest.mark.parametrize("theirs", [b"coven 1\n// W\xe4rme\n", b"coven 1\n\0", b"//" * (9 << 20)])
+def test_what_is_no_text_on_the_disk_is_not_given_as_one(desk, theirs):
+    path = desk.folder / "theirs.coven"
+    path.write_text("coven 1\n")
+    read = desk.api("/file?path=theirs.coven")
+    path.write_bytes(theirs)
+    mine = {"path": "theirs.coven", "text": "coven 1\n// mine\n", "revision": read["revision"]}
+    conflict = desk.api("/file", "PUT", mine, 409)
+    assert (conflict["text"], path.read_bytes()) == (None, theirs)
+    desk.api("/file", "PUT", mine | {"revision": conflict["revision"]})
+    assert path.read_text() == mine["text"]
+
+
 def test_what_one_page_saves_all_pages_are_told(desk):
     with desk.socket("/events") as one, desk.socket("/events") as other:
         for _ in range(2):

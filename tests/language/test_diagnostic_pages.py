@@ -34,7 +34,7 @@ WORDS = {
     "E0008": ("nesting too deep: more than 100 levels", "name an inner part with `let`, or use a segment"),
     "E0009": (
         "the program has 2,000,003 characters; at most 1,048,576 are read",
-        "give the path of a .coven program",
+        "replace repeated statements by loops and segments, if it is a program",
     ),
     "E0010": (
         "too many errors; the rest of the file is not read",

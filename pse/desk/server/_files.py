@@ -253,9 +253,15 @@ def _changed(name: str, data: bytes | None) -> Refusal:
     if data is None:
         gone = {"revision": None, "text": None}
         return Refusal(f"{name} was deleted meanwhile", 409, help="save it anew, or close it", more=gone)
-    there = plain(data.decode("utf-8-sig", errors="replace"))
-    more = {"revision": revision(data), "text": there}
-    return Refusal(f"{name} has changed on disk", 409, help="merge the two, or choose one", more=more)
+    try:
+        there = plain(_decoded(data, name)) if len(data) <= LARGEST else None
+    except Refusal:
+        there = None
+    now = (
+        "has changed on disk" if there is not None else "is on disk now, but not as a text that can be shown"
+    )
+    help = "merge the two, or choose one" if there is not None else "save over it, or decide later"
+    return Refusal(f"{name} {now}", 409, help=help, more={"revision": revision(data), "text": there})
 
 
 def _unwritable(name: str, error: OSError, parent: Path) -> Refusal:

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 from pse.errors import UsageError, system_help
 from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
-from pse.language.syntax._words import MAX_CHARACTERS, NO_TEXT
+from pse.language.syntax._words import MAX_CHARACTERS, NO_TEXT, TOO_LONG_HELP
 from pse.language.types._types import LANGUAGES
 
 
@@ -117,7 +117,7 @@ def decode(data: bytes, path: str) -> Source:
     start = Span(path, 1, 1, 1, 1)
     if len(data) > 4 * MAX_CHARACTERS:
         message = f"the file is too long for a program: more than {MAX_CHARACTERS:,} characters"
-        return Source("", (error_at("E0009", message, start, help="give the path of a .coven program"),))
+        return Source("", (error_at("E0009", message, start, help=TOO_LONG_HELP),))
     if b"\0" in data:
         return Source("", (error_at("E0013", NO_TEXT, start, help="give the path of a .coven file"),))
     try:

@@ -23,7 +23,7 @@ from pse.language.diagnostics._diagnostic import Diagnostic, error_at
 from pse.language.diagnostics._source import Span
 from pse.language.syntax._grammar_cache import lexer
 from pse.language.syntax._pieces import Pieces
-from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING, NO_TEXT
+from pse.language.syntax._words import KEYWORDS, MAX_CHARACTERS, MAX_NESTING, NO_TEXT, TOO_LONG_HELP
 from pse.language.types._types import Element
 from pse.records import dataclass
 
@@ -414,7 +414,7 @@ def _not_a_text(path: str) -> Diagnostic:
 
 def _too_long(length: int, path: str) -> Diagnostic:
     message = f"the program has {length:,} characters; at most {MAX_CHARACTERS:,} are read"
-    return error_at("E0009", message, Span(path, 1, 1, 1, 1), help="give the path of a .coven program")
+    return error_at("E0009", message, Span(path, 1, 1, 1, 1), help=TOO_LONG_HELP)
 
 
 def _too_deep(lines: Iterable[Line], path: str) -> Diagnostic | None:

@@ -8,6 +8,8 @@ from pse.errors import UsageError
 MAX_CHARACTERS = 1 << 20
 """Longest program that is read; at 40 characters a line this is 26,000 lines."""
 
+TOO_LONG_HELP = "replace repeated statements by loops and segments, if it is a program"
+
 NO_TEXT = "this is not a text file: it contains null bytes"
 """What E0013 says of a file, and of a text that an editor has."""
 

@@ -9,7 +9,7 @@ import { Drawer } from "./panels/Drawer";
 import { Modules } from "./panels/Modules";
 import { Properties } from "./panels/Properties";
 import { Source } from "./panels/Source";
-import { beginProgram, view } from "./program";
+import { beginProgram, tooLong, view } from "./program";
 import { desk, update, useDesk } from "./store";
 
 export function App() {
@@ -155,6 +155,14 @@ function Empty() {
     );
   }
   if (!graph || graph.nodes.length || graph.frames.length > 1) return null;
+  const unread = tooLong(graph);
+  if (unread)
+    return (
+      <div className="empty">
+        <h1>The program can’t be drawn</h1>
+        <p>{unread.message}</p>
+      </div>
+    );
   return (
     <div className="empty">
       <h1>{graph.name ? `program ${graph.name} is empty` : "The file has no program yet"}</h1>

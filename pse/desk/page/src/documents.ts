@@ -9,7 +9,7 @@ import { type Watcher, editorState, replaceText } from "./text/editor";
 
 export class OpenText {
   readonly view = new EditorView();
-  private onDisk = ""; // as far as the page knows
+  private onDisk: string | null = ""; // as far as the page knows; null: what can't be read
   private readonly inTurn = oneByOne();
   private complaint: Message | null = null;
 
@@ -109,11 +109,23 @@ export class OpenText {
       else this.complain(`${path} was deleted from the disk.`, "The text is kept in this page: saving writes the file again.");
       return;
     }
-    const disk = await request<ProgramFile>("GET", `file?${query({ path })}`);
-    if (disk.revision === file.revision) return; // Meanwhile this page has saved it.
+    const disk = await this.read(path);
+    if (!disk || disk.revision === file.revision) return; // Meanwhile this page has saved it.
     if (disk.text === this.text) this.isOnDisk(file, disk.text, disk.revision);
     else if (this.edited) this.differs(file, disk.text, disk.revision);
     else this.take(disk.text, disk.revision, `${path} was changed elsewhere: this is the new text.`);
+  }
+
+  private async read(path: string): Promise<ProgramFile | null> {
+    try {
+      return await request<ProgramFile>("GET", `file?${query({ path })}`);
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      this.onDisk = null;
+      this.mark();
+      this.complain(error.message, error.help);
+      return null;
+    }
   }
 
   /** Show the text that is on the disk under a revision. */

@@ -107,6 +107,9 @@ function drawIn(pause: number) {
   timer = window.setTimeout(drawGraph, pause);
 }
 
+/** What says that a text is longer than a program may be: then nothing of it is read. */
+export const tooLong = (graph: ProgramGraph) => graph.diagnostics.find((one) => one.code === "E0009");
+
 /** Ask for the graph of the present text, and draw it; if the text has changed meanwhile, ask for that of the new one. */
 export async function drawGraph() {
   const { file } = desk();

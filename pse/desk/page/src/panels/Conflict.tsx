@@ -12,9 +12,10 @@ const close = () => update({ dialog: null });
 export function Conflict({ of, theirs, revision }: { of: Conflicting; theirs: string | null; revision: string | null }) {
   const shown = useRef<HTMLDivElement>(null);
   const merge = useRef<MergeView | null>(null);
-  const deleted = theirs === null;
+  const shows = theirs !== null;
+  const now = revision === null ? "was deleted from the disk" : shows ? "was changed elsewhere" : "is something on the disk now that is not a text";
   useEffect(() => {
-    if (deleted) return;
+    if (!shows) return;
     const made = new MergeView({
       parent: shown.current!,
       a: { doc: theirs, extensions: [lineNumbers(), EditorState.readOnly.of(true), EditorView.editable.of(false)] },
@@ -23,7 +24,7 @@ export function Conflict({ of, theirs, revision }: { of: Conflicting; theirs: st
     });
     merge.current = made;
     return () => made.destroy();
-  }, [of, deleted]);
+  }, [of, shows]);
   // The disk may change again meanwhile.
   useEffect(() => void (theirs !== null && replaceText(merge.current!.a, theirs)), [theirs]);
   const keep = () => {
@@ -37,13 +38,13 @@ export function Conflict({ of, theirs, revision }: { of: Conflicting; theirs: st
   return (
     <div className="content">
       <h2>
-        {of.file?.path} was {deleted ? "deleted from the disk." : "changed elsewhere."}
+        {of.file?.path} {now}.
       </h2>
-      {!deleted && <p>Left: the disk. Right: this page; edit it, or take parts over with the arrows.</p>}
+      {shows && <p>Left: the disk. Right: this page; edit it, or take parts over with the arrows.</p>}
       <div ref={shown} className="merge" />
       <div className="row">
         <button onClick={close}>Decide later</button>
-        {!deleted && <button onClick={take}>Take the disk’s text</button>}
+        {shows && <button onClick={take}>Take the disk’s text</button>}
         <button className="main" onClick={keep}>
           Save this page’s text
         </button>

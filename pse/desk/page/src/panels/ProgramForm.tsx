@@ -1,12 +1,14 @@
 // The form of the program: parameters, partitions, options.
 
 import { askParameter, askPartition } from "../inserting";
-import { edit } from "../program";
+import { edit, tooLong } from "../program";
 import type { ProgramGraph } from "../protocol";
 import { useDesk } from "../store";
 import { Row, TextField } from "./fields";
 
 export function ProgramForm({ graph }: { graph: ProgramGraph }) {
+  const unread = tooLong(graph);
+  if (unread) return <p>It can’t be drawn: {unread.message}.</p>;
   if (graph.name === null) return <p>The file has no program yet: drag a module in, or choose “Begin a program”.</p>;
   return (
     <>
