@@ -140,7 +140,7 @@ def has(variables: Mapping[str, str], mark: str) -> bool:
 def environment(pid: int) -> dict[str, str]:
     """Give the environment with which a process was started."""
     entries = _read(f"{pid}/environ").decode(errors="replace").split("\0")
-    return dict(entry.partition("=")[::2] for entry in entries)
+    return dict(entry.partition("=")[::2] for entry in entries if entry)
 
 
 def name(pid: int) -> str:

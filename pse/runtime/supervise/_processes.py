@@ -405,11 +405,13 @@ def read_forked(descriptor: int) -> Iterator[RankProcess]:
 def find_managers(root: int) -> list[int]:
     """Find the children of mpiexec that are not ranks: they start the ranks.
 
-    Open MPI's mpiexec starts ranks itself: one that it has forked is like mpiexec until it executes.
+    Open MPI's mpiexec starts ranks itself: one that it has forked is like mpiexec until it executes, and for a
+    moment then has no environment.
     """
     children = [pid for pid in _proc.descendants(root) if _proc.parent(pid) == root]
     executed = [pid for pid in children if _proc.command_line(pid) != _proc.command_line(root)]
-    return [pid for pid in executed if _proc.rank_of(_proc.environment(pid)) is None]
+    known = {pid: variables for pid in executed if (variables := _proc.environment(pid))}
+    return [pid for pid, variables in known.items() if _proc.rank_of(variables) is None]
 
 
 def adopted_a_rank(mark: str) -> bool:
