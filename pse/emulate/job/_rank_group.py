@@ -21,6 +21,10 @@ from pse.errors import RunError
 from pse.runtime.supervise import await_request
 
 
+_MOST_CORES = 1 << 13
+"""Linux numbers no more."""
+
+
 @dataclass
 class Machine:
     """What the timed loop needs to know: MPI's routines, the rate of the clock, and how ranks wait.
@@ -48,11 +52,19 @@ class Machine:
         sleeps = waits == "sleep"
         if waits == "auto":
             node = comm.Split_type(MPI.COMM_TYPE_SHARED)
-            crowded = np.array([node.size > len(os.sched_getaffinity(0))], np.int32)
+            crowded = np.array([node.size > _cores_of(node)], np.int32)
             await_request(comm.Iallreduce(MPI.IN_PLACE, crowded, MPI.MAX))
             sleeps = bool(crowded[0])
             node.Free()
         return cls(_find_library(), ticks_rate(), _cycles.ticks(), sleeps)
+
+
+def _cores_of(node: MPI.Intracomm) -> int:
+    """Count the cores that the ranks of a node may use: a launcher may have bound each rank to some."""
+    usable = np.zeros(_MOST_CORES, np.int8)
+    usable[list(os.sched_getaffinity(0))] = 1
+    await_request(node.Iallreduce(MPI.IN_PLACE, usable, MPI.MAX))
+    return int(usable.sum())
 
 
 def _find_library() -> _cycles.Library:
