@@ -20,7 +20,6 @@ from pse.emulate.patterns._simulation import Groups
 from pse.errors import RunError
 from pse.runtime.supervise import await_request
 
-
 _MOST_CORES = 1 << 13
 """Linux numbers no more."""
 

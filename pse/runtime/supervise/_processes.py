@@ -405,8 +405,8 @@ def read_forked(descriptor: int) -> Iterator[RankProcess]:
 def find_managers(root: int) -> list[int]:
     """Find the children of mpiexec that are not ranks: they start the ranks.
 
-    Open MPI's mpiexec starts ranks itself: one that it has forked is like mpiexec until it executes, and for a
-    moment then has no environment.
+    Open MPI's mpiexec starts ranks itself: one that it has forked is like mpiexec until it executes, and
+    then has no environment for a moment.
     """
     children = [pid for pid in _proc.descendants(root) if _proc.parent(pid) == root]
     executed = [pid for pid in children if _proc.command_line(pid) != _proc.command_line(root)]

@@ -9,7 +9,8 @@ from typing import IO
 
 _CHUNK = 1 << 16
 _BANNER = re.compile(
-    rb"={70,}$|=   (BAD TERMINATION|PID \d+ RUNNING|EXIT CODE:|CLEANING UP|YOU CAN IGNORE)"
+    rb"={70,}$|=   (BAD TERMINATION|(RANK \d+ )?PID \d+ RUNNING|EXIT (CODE|STATUS):|KILLED BY SIGNAL:|"
+    rb"CLEANING UP|YOU CAN IGNORE)"
     rb"|YOUR APPLICATION TERMINATED WITH THE EXIT STRING"
     rb"|This typically refers to a problem with your application\.$"
     rb"|Please see the FAQ page for debugging suggestions$"

@@ -351,9 +351,10 @@ def test_output_is_passed_on_in_whole_lines_and_without_banners():
     os.write(
         writing, b"=" * 83 + b"\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n===\nthree\nfour"
     )
+    os.write(writing, b"\n=   RANK 0 PID 175 RUNNING AT vm\n=   KILLED BY SIGNAL: 9 (Killed)\n")  # Intel's
     os.close(writing)
     pipe.drain()
-    assert passed == [b"one\n", b"two\n", b"===\nthree\nfour"]
+    assert passed == [b"one\n", b"two\n", b"===\nthree\nfour\n"]
 
 
 def test_an_empty_line_before_a_banner_goes_with_it_however_they_arrive():
