@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from pse_testing.endless_compiler import EndlessCompiler, write_module
+from pse_testing.commands import EndlessCompiler, write_module
 
 from .conftest import COMMAND, PROGRAMS, started
 

@@ -495,36 +495,6 @@ def test_a_file_that_was_changed_elsewhere_is_shown_or_both_texts_are_to_choose_
     assert "tol = 1e-5" in written
 
 
-def test_what_the_disk_has_no_more_or_no_text_of_is_not_taken_for_a_text(open_desk):
-    page = open_desk("heat.coven")
-    page.wait(lambda: page.calls())
-    disk, latin = page.folder / "heat.coven", HEAT.read_bytes() + "// Wärme\n".encode("latin-1")
-    page.fill("parameter NX", "512")
-    disk.write_text(HEAT.read_text().replace("tol = 1e-6", "tol = 1e-4"))
-    page.wait(lambda: len(page.all("dialog .cm-content")) == 2)
-    disk.write_bytes(latin)
-    page.press("Escape")
-    page.wait(lambda: "not UTF-8" in page.one(".banner").text)
-    page.press("Control", "s")
-    page.wait(lambda: "not a text" in page.one("dialog .content h2").text)
-    assert page.all("dialog .cm-content") == []
-    page.click("Decide later")
-    assert (page.one(STATE).text != "saved", disk.read_bytes()) == (True, latin)
-    page.press("Control", "s")
-    page.click("Save this page’s text")
-    page.wait(lambda: page.one(STATE).text == "saved")
-    assert (b"NX = 512" in disk.read_bytes(), page.all(".banner")) == (True, [])
-    page.fill("parameter NX", "2048")
-    disk.write_text(HEAT.read_text())
-    page.wait(lambda: len(page.all("dialog .cm-content")) == 2)
-    disk.unlink()
-    page.wait(lambda: "was deleted" in page.one("dialog .content h2").text)
-    assert page.all("dialog .cm-content") == []
-    page.click("Save this page’s text")
-    page.wait(lambda: page.one(STATE).text == "saved")
-    assert "NX = 2048" in disk.read_text()
-
-
 def test_what_is_saved_in_another_tab_or_changed_in_a_module_is_shown_by_itself(open_desk, browser):
     page = open_desk("heat.coven")
     page.wait(lambda: page.calls())

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from pse_testing.endless_compiler import EndlessCompiler, write_module
+from pse_testing.commands import EndlessCompiler, write_module
 from pse_testing.jobs import beside_python
 
 from pse.cli import main

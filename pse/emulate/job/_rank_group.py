@@ -58,7 +58,7 @@ class Machine:
         return cls(_find_library(), ticks_rate(), _cycles.ticks(), sleeps)
 
 
-def _cores_of(node: MPI.Intracomm) -> int:
+def _cores_of(node: MPI.Comm) -> int:
     """Count the cores that the ranks of a node may use: a launcher may have bound each rank to some."""
     usable = np.zeros(_MOST_CORES, np.int8)
     usable[list(os.sched_getaffinity(0))] = 1
