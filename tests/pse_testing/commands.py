@@ -44,7 +44,10 @@ esac
 
 
 class EndlessCompiler:
-    """A compiler that doesn't come to an end, and has started another process; `environment` has whoever builds use it, and a cache of its own."""
+    """A compiler that doesn't come to an end, and has started another process.
+
+    `environment` has whoever builds use it, and a cache of its own.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._started = folder / "started"
