@@ -22,6 +22,7 @@ from mpi4py import MPI
 
 from pse import _loading
 from pse._abi.environment import FORK_SERVER_VARIABLE, TRACE_VARIABLE
+from pse.errors import RunError
 from pse.memory import default_capacity
 from pse.runtime import _faults
 from pse.runtime.distribution import _partition_placement as owners
@@ -42,6 +43,7 @@ from pse.runtime.supervise._cleanup import started, unlink_mpi_files
 from pse.runtime.supervise._error_format import exit_code_of, print_error
 from pse.runtime.supervise._launcher_records import LAUNCHER_VARIABLE, Launcher, Record
 from pse.runtime.supervise._monitor_handle import MonitorHandle
+from pse.text import count_text
 
 if TYPE_CHECKING:
     from pse.runtime.control._control import Control
@@ -115,12 +117,25 @@ def run_rank(
     return 0
 
 
+def _refuse_another_world(comm: MPI.Intracomm, prepared: Prepared) -> None:
+    """Refuse to be one of fewer ranks than the launcher has started: each would wait for the others."""
+    if comm.Get_size() != prepared.ranks:
+        library = MPI.Get_library_version().split(",")[0].splitlines()[0].strip()
+        raise RunError(
+            f"mpiexec belongs to another MPI than mpi4py uses ({library}): "
+            f"of {count_text(prepared.ranks, 'rank')} each sees {comm.Get_size()}",
+            help="have the mpiexec of mpi4py's MPI first on PATH; `pse doctor` tells which is which",
+        )
+
+
 def _agree(
     comm: MPI.Intracomm, request: Request, launcher: Launcher | None, checked: Prepared | None
 ) -> Prepared | int:
     """Prepare the run on every rank; if any can't, the first of them says why and all get its exit code."""
     error: Exception | None = None
     try:
+        if checked:
+            _refuse_another_world(comm, checked)
         prepared = replace(checked, request=request) if checked else prepare(request, comm.Get_size())
         if prepared.resumed and not launcher:
             verify_files(str(request.checkpoint), prepared.resumed, comm.Get_rank(), comm.Get_size())

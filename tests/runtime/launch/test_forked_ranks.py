@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 
 import pytest
 from pse_testing.jobs import Job, beside_python, has_open_mpi
@@ -120,3 +122,24 @@ def test_a_stop_has_its_exit_code_also_where_nobody_takes_its_words(tmp_path):
         job.wait_for_words("ready", "out")
     job.process.send_signal(signal.SIGHUP)
     assert job.wait() == 128 + signal.SIGHUP
+
+
+ALONE = """
+import sys
+from mpi4py import MPI
+from pse.runtime.rank._rank_main import run_rank
+from pse.runtime.request._request import Request, prepare
+request = Request(sys.argv[1], {}, processors=1)
+sys.exit(run_rank(request, checked=prepare(request)))
+"""
+
+
+def test_a_forked_rank_that_sees_fewer_than_were_started_ends(tmp_path):
+    """As where mpiexec is of another MPI than mpi4py's: each rank is a world of its own."""
+    path = tmp_path / "p.coven"
+    path.write_text("coven 1\nprogram p { thread_A print(0)  thread_B print(1)  thread_C print(2) }\n")
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PMI_")}
+    command = [sys.executable, "-c", ALONE, str(path)]
+    done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert re.search(r"error: mpiexec belongs to another MPI .*: of 3 ranks each sees 1\nhelp: ", done.stderr)
