@@ -14,6 +14,7 @@ from pse.lsp._analysis import Analysis
 from pse.lsp._segment_inlining import called_segment, inline_segment
 from pse.lsp._segment_making import REFUSED, SegmentMaking
 from pse.records import replace
+from pse.text import count_text
 
 KIND, INLINE = types.CodeActionKind.RefactorRewrite, types.CodeActionKind.RefactorInline
 KINDS = (KIND, INLINE)
@@ -72,7 +73,8 @@ def _extracted(analysis: Analysis, within: types.Range) -> types.CodeAction | No
         edits = extract_segment(analysis, selected, _unused(analysis, "part"))
     except UsageError:
         return None
-    return code_action(analysis, f"Make a segment of {len(selected)} statements", KIND, edits)
+    count = count_text(len(selected), "statement")
+    return code_action(analysis, f"Make a segment of {count}", KIND, edits)
 
 
 def extract_segment(analysis: Analysis, selected: Sequence[Span], name: str) -> list[Edit]:

@@ -105,6 +105,7 @@ class Running:
     def __init__(self, job: Job, name: str) -> None:
         self.name, self._job = name, job
         self._end: Future[Result] = Future()
+        self._stopped = False
         # The child process dies with the thread that started it.
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
@@ -142,6 +143,7 @@ class Running:
 
     def stop(self) -> None:
         """End the run, and wait until it has ended."""
+        self._stopped = not self.done
         self._job.interrupt()
         self._end.exception()
 
@@ -200,4 +202,6 @@ class Running:
         error = self._end.exception()
         if error is None:
             return f"{where} has ended after {self._end.result().report.wall_seconds:.3g} s"
+        if self._stopped:
+            return f"{where} was stopped"
         return f"{where} has failed: {error.message if isinstance(error, PseError) else error}"

@@ -3,6 +3,7 @@
 import json
 import random
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 from pse_testing.example_counts import tried
 from pygls.workspace import PositionCodec
@@ -36,7 +37,22 @@ program p {
   if s > 1.0 { print(w) } else { thread_C print(u) }
 }
 """
-PROGRAMS_EDITED = {**TEXTS, "segments": SEGMENTS}
+BUNDLES = """coven 1
+bundle Fluid { f64[4] rho, u }
+bundle Three { f64[4] rho, u, v }
+segment start() -> (Fluid a) { zero() -> a.rho
+  zero() -> a.u
+}
+program p {
+  var Fluid now
+  var Three more
+  start() -> now
+  axpy(2.0, now)
+  copy(now) -> v
+  print(now.u)
+}
+"""
+PROGRAMS_EDITED = {**TEXTS, "segments": SEGMENTS, "bundles": BUNDLES}
 LARGE = "coven 1\nprogram p {\n  var f64[8] a\n  zero() -> a\n" + "".join(
     f"  copy(a) -> b{k}\n  sum(b{k}) -> s{k}\n" for k in range(50)
 )
@@ -136,6 +152,18 @@ def line_gone(choose, text):
     lines = text.split("\n")
     del lines[choose.randrange(len(lines))]
     return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("var Fluid now", "var Three now"), ("{ f64[4] rho, u }", "{ f64[4] rho }"), ("(Fluid a)", "(Three a)")],
+)
+def test_calls_are_drawn_anew_when_a_name_becomes_another_bundle(change):
+    drawn = Drawn(BUNDLES)
+    for text in (BUNDLES.replace(*change), BUNDLES):
+        drawn.type(text)
+        assert drawn.graph == drawn.before.whole()
+        assert numbered(drawn.graph) == numbered(Editing(text, PATH).graph)
 
 
 def test_only_what_an_edit_changes_is_sent():

@@ -95,7 +95,7 @@ def test_a_run_in_the_background_is_held_changed_watched_and_stopped(rod):
     widget.observe(lambda _: ended.set(), "said")
     run.stop()
     assert ended.wait(60)
-    assert widget.said.startswith("rod.coven on 1 processor has failed: ")
+    assert widget.said == "rod.coven on 1 processor was stopped"
     with pytest.raises(RunFailed, match="stopped by SIGTERM"):
         run.result()
 

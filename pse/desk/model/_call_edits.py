@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pse.desk.model._elements import Element
 from pse.desk.model._fields import Operation, optional_text, text_of
 from pse.desk.model._ports import Port
@@ -106,7 +108,7 @@ def _without_argument(model: ProgramModel, element: Element, port: Port) -> Edit
     number = call.arguments.index(argument)
     last = number == len(call.arguments) - 1
     if not (argument.name is not None or last) or not (port.optional or argument.name is not None):
-        return Edit(*model.text.range(argument.value.span), port.name.partition(" ")[0])
+        return Edit(*model.text.range(argument.value.span), re.split("[ ,.]", port.name)[0])
     start, end = model.text.range(argument.span)
     if number:
         start = model.text.range(call.arguments[number - 1].span)[1]

@@ -263,7 +263,7 @@ class _Comparison:
 
     @cached_property
     def _touched(self) -> set[str]:
-        return self._elsewhere | self._before.repaired | self._after.repaired
+        return self._elsewhere | self._rebundled | self._before.repaired | self._after.repaired
 
     def _is_same_text(self, old: Element, new: Element) -> bool:
         if old.node is new.node and old.node.span.line == old.node.span.end_line:
@@ -294,6 +294,13 @@ class _Comparison:
     @cached_property
     def _retyped(self) -> set[Symbol]:
         return self._new.drawn.retyped(self._old.drawn)
+
+    @cached_property
+    def _rebundled(self) -> set[str]:
+        """The ids of calls to which names of bundles say something else than they did."""
+        old = {e.id: self._old.bundles(e) for e in self._old.elements if e.call is not None}
+        now = {e.id: self._new.bundles(e) for e in self._new.elements if e.call is not None}
+        return {id for id, bundles in now.items() if bundles != old.get(id, bundles)}
 
     @cached_property
     def _elsewhere(self) -> set[str]:

@@ -10,9 +10,10 @@ from pse.desk.model._call_edits import Edits
 from pse.desk.model._elements import Element
 from pse.desk.model._fields import Operation, mapping_of, optional_text
 from pse.desk.model._item_edits import imported_name
+from pse.desk.model._libraries import PROGRAM
 from pse.desk.model._placing import canonical, insert_statements
 from pse.desk.model._ports import Port, interface, parameter_port
-from pse.desk.model._program import PROGRAM, ProgramModel
+from pse.desk.model._program import ProgramModel
 from pse.errors import ModuleNotFound, UsageError
 from pse.language.check import STANDARD, ModuleFile
 from pse.language.syntax import ast as sx, require_name
@@ -54,7 +55,7 @@ def _declared(model: ProgramModel, module: Mapping[str, Any]) -> tuple[str, Edit
 
 def _types_of(model: ProgramModel, file: str) -> list[str]:
     if file.endswith(PROGRAM):
-        return [item.name.id for item in model.library_items(file) if not isinstance(item, sx.Segment)]
+        return [item.name.id for item in model.libraries.items_of(file) if not isinstance(item, sx.Segment)]
     return [record.label for record in _file(model, file).records]
 
 
@@ -72,8 +73,9 @@ def _called(model: ProgramModel, operation: Operation) -> Called:
         help = 'for example  "module": {"file": "heat.c", "name": "step"}'
         raise UsageError("`insert` needs a module", help=help)
     called, edits = (name, []) if file == STANDARD else imported_name(model, file, name)
-    if isinstance(segment := model.library_item(file, name) if file.endswith(PROGRAM) else None, sx.Segment):
-        return called, *interface(called, model.drawn, segment), edits
+    segment = model.libraries.item_of(file, name) if file.endswith(PROGRAM) else None
+    if isinstance(segment, sx.Segment):
+        return called, *interface(called, model.drawn, segment, model.libraries.members), edits
     signature = _signature(model, file, name)
     ports = [parameter_port(p) for p in signature.inputs], [parameter_port(p) for p in signature.outputs]
     return called, *ports, edits
@@ -124,6 +126,8 @@ def _fitting(port: Port, visible: Sequence[Symbol], model: ProgramModel) -> str:
 
 def _fits(port: Port, symbol: Symbol, model: ProgramModel) -> bool:
     tag = model.drawn.tag(symbol)
+    if (members := model.libraries.members(symbol.node)) or port.members:
+        return members == port.members
     if tag is None or port.type is None or tag.type.scalar != port.type.scalar:
         return False
     ranks = [None if t.shape is None else len(t.shape) for t in (tag.type, port.type)]

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from pse.desk.model._graph import Json
-from pse.desk.model._program import PROGRAM, LibraryItem, ProgramModel, library_items
+from pse.desk.model._libraries import PROGRAM, LibraryItem, library_items
+from pse.desk.model._program import ProgramModel
 from pse.errors import PseError
 from pse.language import read_program
 from pse.language.check import STANDARD, ModuleFile, ModuleReference
@@ -61,7 +62,7 @@ def _callable(model: ProgramModel, *kinds: type) -> Iterator[Json]:
     """Give the program's segments or bundles, and those that it imports."""
     yield from (_item(item, item.name.id) for item in model.items(*kinds) if isinstance(item, LibraryItem))
     for file in _imports(model):
-        items = model.library_items(file.path) if file.path.endswith(PROGRAM) else ()
+        items = model.libraries.items_of(file.path) if file.path.endswith(PROGRAM) else ()
         for item in (one for one in items if isinstance(one, kinds)):
             yield from (_item(item, called) for called in _names_of(file, item.name.id))
 

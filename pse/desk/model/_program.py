@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from bisect import bisect_right
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from pse.desk.model._elements import Element, Node, count_elements, elements
 from pse.desk.model._flow import Effects, Flow, Reaching, effects
 from pse.desk.model._identity import Names
-from pse.desk.model._ports import Ports, call_ports, interface
+from pse.desk.model._libraries import Libraries
+from pse.desk.model._ports import Bundles, Ports, call_ports, interface, whole_names
 from pse.desk.model._text import Text
-from pse.errors import ModuleNotFound, UsageError
+from pse.errors import UsageError
 from pse.language.check import DEFAULT_LABEL, CallSite
 from pse.language.syntax import ast as sx, parse_program
+from pse.language.types import Name
 from pse.lsp import Analysis, OpenFiles
 from pse.program import number_statements
-
-PROGRAM = ".coven"
-LibraryItem = sx.Segment | sx.Bundle | sx.Record
 
 
 class _Call(NamedTuple):
@@ -28,6 +25,7 @@ class _Call(NamedTuple):
 
     node: Node
     interface: Ports
+    bundles: Bundles
     ports: Ports
     effects: Effects
 
@@ -58,6 +56,8 @@ class ProgramModel:
         The edges.
     drawn : Analysis
         The analysis of what is drawn: of the text without lines that keep the others from being read.
+    libraries : Libraries
+        What names of segments and bundles stand for, in other files, too.
 
     See Also
     --------
@@ -71,6 +71,7 @@ class ProgramModel:
         self.text = Text(analysis.text)
         self.drawn = _readable(analysis)
         self.tree = self.drawn.inspection.tree
+        self.libraries = Libraries(finder, analysis.path, self.tree.items if self.tree else ())
         self.frames = elements(self.tree, self.text)
         self.elements = [e for frame in self.frames for e in (frame, *frame.within())]
         names.give(self.text, self.elements)
@@ -93,18 +94,26 @@ class ProgramModel:
 
     def _call(self, element: Element) -> _Call:
         """Give what is known of a call, which follows from its node and from what it calls."""
-        key, interface = id(element.node), self.interface(element.called)
+        key, interface, bundles = id(element.node), self.interface(element.called), self.bundles(element)
         found = self._calls.get(key) or self._known.get(key)
-        if found is None or found.node is not element.node or found.interface is not interface:
-            ports = call_ports(element, interface)
-            found = _Call(element.node, interface, ports, effects(element, ports))
+        same = found is not None and found.node is element.node and found.interface is interface
+        if found is None or not same or found.bundles != bundles:
+            ports = call_ports(element, interface, bundles)
+            found = _Call(element.node, interface, bundles, ports, effects(element, ports))
         self._calls[key] = found
         return found
+
+    def bundles(self, element: Element) -> Bundles:
+        """Give the bundles of tags that a call takes or gives whole, which `swap` takes as they are."""
+        if not self.libraries.may_have_bundles or self.is_swap(element):
+            return {}
+        sizes = {name.id: len(self.members(name)) for name in whole_names(element)}
+        return {name: size for name, size in sizes.items() if size}
 
     def interface(self, called: str) -> Ports:
         """Give what a module or segment takes and gives, by the name that calls write."""
         if called not in self._interfaces:
-            found = interface(called, self.drawn, self.segment(called))
+            found = interface(called, self.drawn, self.segment(called), self.libraries.members)
             known = self._before.get(called)
             self._interfaces[called] = known if known is not None and known == found else found
         return self._interfaces[called]
@@ -112,34 +121,13 @@ class ProgramModel:
     def segment(self, called: str) -> sx.Segment | None:
         """Give the segment that calls name so, of this file or of one that it imports."""
         if called not in self._segments:
-            own = (item for item in self.items(sx.Segment) if isinstance(item, sx.Segment))
-            found = next((item for item in own if item.name.id == called), None)
-            self._segments[called] = found or self._imported_segment(called)
+            self._segments[called] = self.libraries.segment(called)
         return self._segments[called]
 
-    def _imported_segment(self, called: str) -> sx.Segment | None:
-        for item in self.items(sx.Import):
-            assert isinstance(item, sx.Import)
-            names = {(n.alias or n.name).id: n.name.id for n in item.names or ()}
-            alias, _, last = called.rpartition(".")
-            name = last if item.alias is not None and item.alias.id == alias else names.get(called)
-            if item.path.endswith(PROGRAM) and name is not None:
-                found = self.library_item(item.path, name)
-                if isinstance(found, sx.Segment):
-                    return found
-        return None
-
-    def library_items(self, import_path: str) -> Sequence[LibraryItem]:
-        """Give the segments, bundles and records of another file; none if it can't be read."""
-        try:
-            path, text, _ = self.finder.read_program(import_path, self.analysis.path)
-        except ModuleNotFound:
-            return ()
-        return library_items(text, path)
-
-    def library_item(self, import_path: str, name: str) -> LibraryItem | None:
-        """Give a segment, bundle or record of another file."""
-        return next((item for item in self.library_items(import_path) if item.name.id == name), None)
+    def members(self, name: sx.Identifier | Name) -> tuple[str, ...]:
+        """Give the members of the bundle of tags that a name stands for; none if it stands for one tag."""
+        found = self.drawn.symbols.of(name.span) if "." not in name.id else None
+        return self.libraries.members(found.node) if found is not None else ()
 
     def element(self, id: object) -> Element:
         """Give a node or frame.
@@ -231,13 +219,6 @@ class ProgramModel:
         """Whether a call exchanges what two names stand for, which no thread does."""
         reference = self.drawn.module(element.called) if element.call is not None else None
         return reference is not None and (reference.language, reference.name) == ("std", "swap")
-
-
-@functools.lru_cache(64)
-def library_items(text: str, path: str) -> tuple[LibraryItem, ...]:
-    """Give what a file has for programs that import it, but for modules, parameters and partitions."""
-    tree = parse_program(text, path).tree
-    return tuple(item for item in (tree.items if tree else ()) if isinstance(item, LibraryItem))
 
 
 _MOST_LINES = 8
