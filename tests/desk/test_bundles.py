@@ -74,7 +74,8 @@ def test_bundles_of_libraries_are_known_through_other_files(flow, tmp_path):
     imports = 'coven 1\nimport "lib.coven" { march }\nimport "types.coven" { Fluid as Flow, P }\n'
     program = flow(
         f'{imports}import "flow.py" {{ begin }}\nprogram p {{\n  var Flow now\n  var Flow next\n'
-        "  PARALLEL over P { begin() -> now }\n  march(now, 0.5) -> next\n  sum(next.u) -> most\n  print(most)\n}\n"
+        "  PARALLEL over P { begin() -> now }\n  march(now, 0.5) -> next\n"
+        "  sum(next.u) -> most\n  print(most)\n}\n"
     )
     assert program.errors == []
     assert ports(program.node("begin")) == [("rho, u", "now")]

@@ -84,6 +84,23 @@ def test_a_run_that_goes_on_is_held_changed_and_seen_from_the_page(open_desk):
     assert [one for one in complaints(page) if "422" not in one] == [], "but for the value that was refused"
 
 
+def test_a_page_that_comes_back_shows_the_run_that_goes_on_and_starts_no_second_one(open_desk):
+    page = open_desk("wave.coven", TALL, wave=WAVE, **{"wave.py": MOVE})
+    page.wait(lambda: page.calls())
+    page.command("Run the program")
+    page.wait(lambda: page.all("p[data-state='running']"))
+    page.browser.refresh()
+    page.wait(lambda: page.calls() and page.all("p[data-state='running']"))
+    assert page.one("p[data-state='running']").is_displayed()
+    page.one(".bar .main[disabled]")
+    page.command("Run the program")
+    page.click("Hold")
+    page.wait(lambda: "held at wave.coven:8:3" in page.one(".live .buttons").text)
+    page.click("Stop")
+    page.wait(lambda: page.all("p[data-state='stopped']"))
+    assert len(list(page.folder.glob(".pse/runs/*"))) == 1
+
+
 COUNT_CHANGES = """
 const { fetch } = window;
 window.changes = 0;

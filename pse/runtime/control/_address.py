@@ -2,7 +2,7 @@
 
 That is ``pse`` in the user's runtime directory (XDG Base Directory Specification), or ``pse-UID`` in the
 directory for temporary files.  The socket takes its name when somebody listens.  What a run that was killed
-has left, its launcher removes, or the next run of that name takes its place.
+has left, its launcher removes, or the next run that can be controlled.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ def remove_stale(name: str) -> None:
     --------
     running
     """
-    if (found := connect(name)) is not None:
-        found.close()
-        return
     with contextlib.suppress(OSError):
-        os.unlink(address(name))
+        if (found := connect(name)) is not None:
+            found.close()
+        else:
+            os.unlink(address(name))
 
 
 def require_free(name: str) -> None:
@@ -111,6 +111,8 @@ def listen(name: str) -> socket.socket:
     """Open the socket of a run of this name."""
     _own_directory()
     require_free(name)
+    for other in _names():
+        remove_stale(other)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     new = f"{address(name)}.{os.getpid()}"
     listener.bind(new)
@@ -134,10 +136,15 @@ def running() -> list[str]:
     ['heat']
     """
     names = []
-    for path in sorted(directory().glob(f"*{_ENDING}")):
-        name = path.name.removesuffix(_ENDING)
-        with contextlib.suppress(UsageError, OSError):
+    for name in _names():
+        with contextlib.suppress(OSError):
             if found := connect(name):
                 found.close()
                 names.append(name)
     return names
+
+
+def _names() -> list[str]:
+    """List the names of all sockets, also of runs that are over."""
+    found = (path.name.removesuffix(_ENDING) for path in directory().glob(f"*{_ENDING}"))
+    return sorted(filter(_NAME.fullmatch, found))

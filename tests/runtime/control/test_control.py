@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -333,6 +334,21 @@ def test_a_killed_run_leaves_no_socket(tmp_path):
             run.step()
     assert job.wait() == 3
     assert not os.path.exists(address("it"))
+
+
+def test_the_next_run_removes_what_killed_ones_have_left_and_nothing_else(tmp_path):
+    job, run = started(work(tmp_path / "work"), rounds=1_000_000)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as left:
+        left.bind(address("killed"))
+    with run:
+        other, second = started(work(tmp_path / "other"), rounds=1_000_000, name="second")
+        with second:
+            assert not os.path.exists(address("killed"))
+            assert {"it", "second"} <= set(running())
+            second.stop()
+        ended(other, 128 + signal.SIGTERM)
+        run.stop()
+    ended(job, 128 + signal.SIGTERM)
 
 
 def test_the_command_line_lists_shows_and_changes_a_run(tmp_path):

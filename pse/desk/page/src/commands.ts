@@ -22,7 +22,7 @@ import {
   view,
 } from "./program";
 import type { ProgramNode, Target } from "./protocol";
-import { shownRun, stop } from "./runs";
+import { going, shownRun, stop } from "./runs";
 import { askModule, buildSource, openSource, saveSource } from "./sources";
 import { type ChooserItem, type Desk, type Theme, busy, desk, note, report, update } from "./store";
 
@@ -36,6 +36,8 @@ export interface Command {
 
 const hasProgram = (desk: Desk) => desk.file !== null;
 
+const runsNow = (desk: Desk) => going(desk.runs.find((run) => run.id === desk.shownRun));
+
 export const COMMANDS: Command[] = [
   { title: "All commands", keys: "Ctrl+K", run: () => chooseCommand() },
   { title: "Open a program…", keys: "Ctrl+O", run: () => chooseProgram() },
@@ -47,7 +49,7 @@ export const COMMANDS: Command[] = [
   { title: "Undo", keys: "Ctrl+Z", possible: hasProgram, run: () => undoEdit() },
   { title: "Redo", keys: "Ctrl+Shift+Z", possible: hasProgram, run: () => redoEdit() },
   { title: "Format the text", keys: "Ctrl+Shift+F", run: () => format() },
-  { title: "Run the program", keys: "Ctrl+Enter", possible: hasProgram, run: () => runProgram() },
+  { title: "Run the program", keys: "Ctrl+Enter", possible: (desk) => hasProgram(desk) && !runsNow(desk), run: () => runProgram() },
   { title: "Stop the run", keys: "Ctrl+.", run: () => shownRun() && stop(shownRun()!.id) },
   { title: "Add a module or statement…", keys: "A", graphOnly: true, run: () => chooseModule() },
   { title: "Connect an output…", keys: "C", graphOnly: true, run: () => chooseOutput() },
@@ -137,7 +139,7 @@ function askProgram() {
 
 function runProgram() {
   update({ drawer: "run" });
-  document.querySelector<HTMLFormElement>("#run-form")!.requestSubmit();
+  if (!runsNow(desk())) document.querySelector<HTMLFormElement>("#run-form")!.requestSubmit();
 }
 
 function chooseModule() {

@@ -7,7 +7,7 @@ import { frameTaken, statusWanted } from "./live";
 import type { Advice, Comparison, Overview, Problem, Run, ServerEvent, Sites } from "./protocol";
 import { keepOpen } from "./socket";
 import { source } from "./sources";
-import { desk, note, report, say, update } from "./store";
+import { type Desk, desk, note, report, say, update } from "./store";
 import { applyChanges } from "./text/editor";
 
 export interface RunRequest {
@@ -32,8 +32,13 @@ export const going = (run: Run | undefined) =>
 export const shownRun = () => desk().runs.find((run) => run.id === desk().shownRun);
 
 export async function listRuns() {
-  update({ runs: (await request<{ runs: Run[] }>("GET", "runs")).runs });
+  const { runs } = await request<{ runs: Run[] }>("GET", "runs");
+  update({ runs, ...shownIfNone(runs.find(going)) });
 }
+
+/** A page that is opened while a run goes on shows it. */
+const shownIfNone = (run: Run | undefined): Partial<Desk> =>
+  going(run) && desk().shownRun === null ? { shownRun: run!.id, drawer: desk().drawer ?? "run" } : {};
 
 /** Save the program, and run it: what is on the disk runs. */
 export async function start(asked: RunRequest) {
@@ -144,10 +149,10 @@ function told(event: ServerEvent) {
 }
 
 function took(run: Run) {
-  const { runs, shownRun } = desk();
+  const { runs } = desk();
   const before = runs.find((one) => one.id === run.id);
   const known = before ? runs.map((one) => (one.id === run.id ? run : one)) : [run, ...runs];
-  update({ runs: known, ...(shownRun === null && going(run) ? { shownRun: run.id } : {}) });
+  update({ runs: known, ...shownIfNone(run) });
   if (going(before) && !going(run)) ended(run);
 }
 
