@@ -114,7 +114,7 @@ def test_a_kernel_gives_a_page_one_frame_after_another_and_the_script_for_three_
         page.send({"wanted": "space"})
         assert "WebGL" in page.message()["space"]
         page.execute("run.stop()")
-        assert page.state("said").startswith("rod.coven on 1 processor has failed: ")
+        assert page.state("said") == "rod.coven on 1 processor was stopped"
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
