@@ -213,6 +213,10 @@ def _import_program(
         records = {name: entity.element for name, entity in known.items() if isinstance(entity, RecordEntity)}
         span = item.alias.span
         _add(context, item.alias, AliasEntity(item.alias.id, given, item.path, "coven", span, records))
+        for name, entity in known.items():
+            if isinstance(entity, ParameterEntity | BundleEntity):
+                dotted = f"{item.alias.id}.{name}"
+                context.globals.names[dotted] = replace(entity, name=dotted, span=span)
     for name in item.names or ():
         local, entity = name.alias or name.name, known.get(name.name.id)
         if entity is not None:
