@@ -100,3 +100,40 @@ def test_a_segment_of_a_package_works_over_the_partition_of_what_it_is_given(tmp
     program = check_file(str(path), Finder()).required()
     where = {tag.display: tag.type.distribution.partition for tag in program.tags.values()}
     assert (where["b"], where["c"]) == ("P", "Q")
+
+
+NOTHING_FOLLOWS = """coven 1
+import "gone.coven" { Fluid, Cell, flow, N, pieces }
+import "gone.coven" as lib
+partition Q = 2
+segment march(Fluid a) -> (Cell b) { flow(a) -> b }
+program p {
+  var Fluid now
+  var lib.Fluid then
+  var Cell[N, lib.N] @ replicated cells
+  var lib.Cell @ replicated one
+  zero() -> f64[N] u @ block(0) over pieces
+  march(now.rho, u) -> cell
+  lib.march(then.rho)
+  for k in 0 .. N { print(k, lib.N, cell, now.u) }
+}
+"""
+
+
+def test_what_a_missing_file_would_give_is_no_mistake_of_its_own(tmp_path):
+    program = tmp_path / "main.coven"
+    program.write_text(NOTHING_FOLLOWS)
+    with pytest.raises(ProgramRefused) as refused:
+        check_file(str(program), Finder()).required()
+    assert [(d.code, d.span.line) for d in refused.value.diagnostics] == [("E0501", 2), ("E0501", 3)]
+
+
+def test_parameters_and_bundles_are_used_by_the_name_of_a_file(tmp_path):
+    library = "coven 1\nparam i64 N = 3\nbundle Pair { f64[N] x, y }\n"
+    (tmp_path / "lib.coven").write_text(library)
+    text = 'coven 1\nimport "lib.coven" as lib\nprogram p {\n  var lib.Pair a\n  fill(lib.N) -> a.x\n'
+    (tmp_path / "main.coven").write_text(text + "  fill(1) -> a.y\n  print(a, lib.N + 1)\n}\n")
+    program = check_file(str(tmp_path / "main.coven"), Finder()).required()
+    environment, wrong = bind_parameters(program, {"N": "5"}, 1)
+    assert (environment["N"], wrong) == (5, ())
+    assert {tag.display for tag in program.tags.values()} >= {"a.x", "a.y"}

@@ -203,11 +203,13 @@ class Context:
         return entity
 
     def unknown(self, name: sx.Identifier) -> None:
-        """Report an unknown name."""
+        """Report an unknown name, unless it follows from what was reported."""
+        of = self.frame.find(name.id.partition(".")[0])
+        if self.globals.is_missing(name.id) or (isinstance(of, TagEntity) and of.type is None):
+            return
         from pse.language.syntax._foreign_names import value_help  # Ranks have no use for it.
 
         help = value_help(name.id) or did_you_mean(name.id, self.frame.visible())
-        of = self.frame.find(name.id.partition(".")[0])
         if help is None and isinstance(of, BundledTags):
             help = f"`{of.display}` has the members {', '.join(of.members)}"
         head = self.frame.is_head(name)
@@ -238,7 +240,9 @@ class Context:
         self.report(error_at("E0409", message, span, notes=notes, help=help))
 
     def misused(self, name: sx.Identifier, entity: Entity, wanted: str, help: str) -> None:
-        """Report a name that stands for the wrong kind of thing."""
+        """Report a name that stands for the wrong kind of thing, if it is known what it stands for."""
+        if self.globals.is_missing(name.id):
+            return
         message = f"`{name.id}` is {kind_of(entity)}; {wanted} is expected here"
         notes = [(entity.span, "declared here")]
         self.report(error_at("E0210", message, name.span, notes=notes, help=help))

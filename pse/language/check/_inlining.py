@@ -202,7 +202,8 @@ def _callable(context: Context, node: sx.Call, entity: SegmentEntity) -> bool:
         message = "a segment cannot be given a thread: the calls in it have their own"
         context.report(error_at("E0210", message, node.label.span, help=f"remove `{node.label.id}`"))
         return False
-    return True
+    fields = (*entity.node.inputs, *entity.node.outputs)  # How many it has is not known without its bundles.
+    return not any(entity.home.is_missing(field.type.element.id) for field in fields)
 
 
 def _counts(context: Context, node: sx.Call, segment: sx.Segment) -> bool:

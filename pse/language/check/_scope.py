@@ -298,6 +298,15 @@ class Globals:
         """Look a name up among the file's own names, then in the standard library."""
         return self.names.get(name) or self.standard.get(name)
 
+    def is_missing(self, name: str) -> bool:
+        """Whether a name is one that an import could not give, which was reported."""
+        match self.names.get(name, self.names.get(name.partition(".")[0])):
+            case ModuleEntity() as module:
+                return module.reference is None
+            case AliasEntity() as alias:
+                return alias.modules is None
+        return False
+
     def partitions(self) -> list[PartitionEntity]:
         """Give the partitions that the file has; without one it has those of the program."""
         own = [entity for entity in self.names.values() if isinstance(entity, PartitionEntity)]

@@ -190,6 +190,8 @@ def _unnamed_partition(context: Context, declared: Collection[PartitionEntity], 
 
 def _unknown_partition(context: Context, name: sx.Identifier) -> None:
     """Report a name behind `over` that nothing declares; `procs` is known, but is a number."""
+    if context.globals.is_missing(name.id):
+        return
     declared = [entity.name for entity in context.globals.partitions()]
     help = (
         did_you_mean(name.id, declared) or f"declare it at the top of the file:  partition {name.id} = procs"
@@ -300,7 +302,7 @@ def written_type(context: Context, node: sx.TypeNode) -> Type | None:
         context.report(error_at("E0306", message, node.span, help="for example: f64[N, M]"))
         return None
     rank = len(written) if written is not None else 0
-    if written is None and node.distribution is not None:
+    if written is None and node.distribution is not None and element is not None:
         message = "a scalar has no distribution: it is replicated"
         help = "leave out the distribution"
         context.report(error_at("E0306", message, node.distribution.span, help=help))
@@ -338,6 +340,8 @@ def _dynamic_fits(
 
 def _element(context: Context, name: sx.Identifier, records: Mapping[str, Element | None]) -> Element | None:
     """Look up the element type of a tag; a record that only needs to be imported is named."""
+    if context.globals.is_missing(name.id):
+        return None
     help = context.globals.unimported.get(name.id)
     if help is None or name.id in records or name.id in ELEMENTS:
         return element_of(name, context.report, never=(Element.COMM,), records=records)
