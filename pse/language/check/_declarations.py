@@ -208,15 +208,7 @@ def _import_program(
     names = _read(context, item, declarations, finder)
     known = {} if names is None else {n: e for n, e in names.names.items() if _is_given(e, names)}
     if item.alias is not None:
-        segments = {name: entity for name, entity in known.items() if isinstance(entity, SegmentEntity)}
-        given = segments if names is not None else None
-        records = {name: entity.element for name, entity in known.items() if isinstance(entity, RecordEntity)}
-        span = item.alias.span
-        _add(context, item.alias, AliasEntity(item.alias.id, given, item.path, "coven", span, records))
-        for name, entity in known.items():
-            if isinstance(entity, ParameterEntity | BundleEntity):
-                dotted = f"{item.alias.id}.{name}"
-                context.globals.names[dotted] = replace(entity, name=dotted, span=span)
+        _import_under(context, item, item.alias, None if names is None else known)
     for name in item.names or ():
         local, entity = name.alias or name.name, known.get(name.name.id)
         if entity is not None:
@@ -229,6 +221,21 @@ def _import_program(
     if item.alias is None and item.names is None:
         help = f'name what is imported:  import "{item.path}" {{ {", ".join(list(known)[:3]) or "name"} }}'
         context.report(error_at("E0503", "this import gives no name of the file", item.span, help=help))
+
+
+def _import_under(
+    context: Context, item: sx.Import, alias: sx.Identifier, known: Mapping[str, Given] | None
+) -> None:
+    """Import what a file gives under one name; `known` is None if it can't be read."""
+    given = known or {}
+    segments = {name: entity for name, entity in given.items() if isinstance(entity, SegmentEntity)}
+    records = {name: entity.element for name, entity in given.items() if isinstance(entity, RecordEntity)}
+    callable = None if known is None else segments
+    _add(context, alias, AliasEntity(alias.id, callable, item.path, "coven", alias.span, records))
+    for name, entity in given.items():
+        if isinstance(entity, ParameterEntity | BundleEntity):
+            dotted = f"{alias.id}.{name}"
+            context.globals.names[dotted] = replace(entity, name=dotted, span=alias.span)
 
 
 def _check_members(context: Context, item: sx.Bundle) -> None:

@@ -156,6 +156,8 @@ export const useDesk = create<Desk>(() => ({
   dialog: null,
 }));
 
+const LEGIBLE = 10_000; // ms
+
 export const desk = useDesk.getState;
 export const update = useDesk.setState;
 
@@ -172,7 +174,13 @@ export function sayUnheard(message: string, help: string | null = null): Message
   return said;
 }
 
-export const note = (message: string) => update({ message: { message, help: null, calm: true } });
+/** Say what has happened; who has seen it, and goes on, need not close it. */
+export function note(message: string) {
+  const said = { message, help: null, calm: true };
+  update({ message: said });
+  const soon = () => setTimeout(() => desk().message === said && update({ message: null }), LEGIBLE);
+  for (const input of ["pointerdown", "keydown"]) addEventListener(input, soon, { once: true });
+}
 
 /** Show what went wrong; a server that is gone is shown already. */
 export function report(error: unknown): null {

@@ -41,6 +41,7 @@ export function Conflict({ of, theirs, revision }: { of: Conflicting; theirs: st
         {of.file?.path} {now}.
       </h2>
       {shows && <p>Left: the disk. Right: this page; edit it, or take parts over with the arrows.</p>}
+      {!shows && <p>{revision === null ? "Saving writes it again." : "Saving puts this page’s text in its place."}</p>}
       <div ref={shown} className="merge" />
       <div className="row">
         <button onClick={close}>Decide later</button>
