@@ -223,6 +223,21 @@ def test_a_cython_def_function_is_called_with_arrays(write, load_module, call):
     assert 'File "total.pyx", line 7, in' in caught.value.traceback
 
 
+def test_a_cython_function_that_takes_an_input_as_if_it_wrote_is_told_how_to_take_it(
+    write, load_module, call
+):
+    text = """
+    #@ coven module total(in f64 x[n], out f64 s)
+    def total(double[:] x):
+        return x[0]
+    """
+    inputs = np.ones(2)
+    inputs.flags.writeable = False
+    with pytest.raises(ModuleError, match="is read-only") as caught:
+        call(load_module(write("total.pyx", text)), inputs)
+    assert "`const double[:] x`" in caught.value.help
+
+
 def test_two_files_of_one_name_stay_apart(tmp_path, load_module, call):
     for folder, value in (("a", 1), ("b", 2)):
         (tmp_path / folder).mkdir()

@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from pse.errors import ModuleNotFound
 from pse.language.check._ir import ModuleReference
 from pse.modules import Finder, ModuleError, call_python, load_module
-from pse.modules.std import _images as images
+from pse.modules.std import _images as images, _parallel_files
 from pse.modules.std._drafts import appearing, draft_name
 from pse.modules.std._signatures import DIRECTIVES, STRUCTURAL, standard_file
 
@@ -301,3 +302,16 @@ def test_a_full_disk_is_what_save_says(std, tmp_path, ending):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "free some space there" in caught.value.help
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_partition_whose_draft_another_one_removed_lets_that_one_tell_why(tmp_path, monkeypatch):
+    slept = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    messages = SimpleNamespace(partition_index=lambda: 1, bcast=lambda place: place, barrier=lambda: None)
+    pieces = SimpleNamespace(decided=False, shape=(4,), own=..., mine=(np.arange(2, 4),), messages=messages)
+    steps = _parallel_files.save(str(tmp_path / "a.raw"), np.ones(2), pieces)
+    next(steps)
+    with pytest.raises(ModuleError, match="what the first partition began beside it is not here") as caught:
+        next(steps)
+    assert "another partition failed" in caught.value.help
+    assert slept

@@ -6,7 +6,7 @@ place of its call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pse.language.check._call_check import CallCheck, named_tag
 from pse.language.check._context import ROOT, Context
@@ -373,9 +373,23 @@ def use_thread(context: Context, label: sx.Identifier) -> None:
     declared = context.declared_threads
     if declared and label.id not in declared:
         known = () if context.globals.installed else declared  # The labels of a package have their names.
-        help = did_you_mean(label.id, known) or f"declare it:  threads {', '.join([*declared, label.id])}"
+        help = (
+            _short_names(label.id, known) or did_you_mean(label.id, known) or _declaring(label.id, declared)
+        )
         notes = [(next(iter(declared.values())), "threads are declared here")]
         context.report(error_at("E0212", f"unknown thread `{label.id}`", label.span, notes=notes, help=help))
+
+
+def _short_names(label: str, known: Iterable[str]) -> str | None:
+    """Propose whole labels where one was declared without its `thread_`."""
+    if label.removeprefix("thread_") not in known:
+        return None
+    whole = (name if name.startswith("thread_") else f"thread_{name}" for name in known)
+    return f"declare whole labels:  threads {', '.join(whole)}"
+
+
+def _declaring(label: str, declared: Iterable[str]) -> str:
+    return f"declare it:  threads {', '.join([*declared, label])}"
 
 
 def thread_warnings(context: Context, options: Sequence[Option]) -> list[Diagnostic]:

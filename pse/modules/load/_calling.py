@@ -251,10 +251,22 @@ def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError
     what = "called sys.exit()" if isinstance(failure, SystemExit) else f"raised {type(failure).__name__}"
     words = exception_text(failure)
     detail = f": {words}" if words else ""
-    help = _WRITES_INPUT if isinstance(failure, ValueError) and words.endswith("is read-only") else None
-    return ModuleError(f"{_who(module)} {what}{detail}", traceback=text, help=help)
+    return ModuleError(
+        f"{_who(module)} {what}{detail}", traceback=text, help=_help_with(module, failure, words)
+    )
 
 
+def _help_with(module: LoadedModule, failure: BaseException, words: str) -> str | None:
+    """Say what to do about an input that a function wants to write, or takes as if it did."""
+    if not (isinstance(failure, ValueError) and words.endswith("is read-only")):
+        return None
+    return _TAKES_INPUT if words.startswith("buffer source") else _WRITES_INPUT
+
+
+_TAKES_INPUT = (
+    "inputs can't be written: take it as a memoryview of const, `const double[:] x`, "
+    "or declare the array `inout` in the directive"
+)
 _WRITES_INPUT = "inputs can't be written: declare the array `inout` in the directive, or work on a copy of it"
 _PDB = "breakpoint() needs a terminal:  pse run --serial PROGRAM"
 

@@ -8,6 +8,7 @@ how many rows the pieces have, all partitions tell each other these numbers befo
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Generator
 from contextlib import ExitStack
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pse.language.types import block_range
+from pse.modules._errors import ModuleError
 from pse.modules.std import _files as files
 from pse.modules.std._drafts import draft_name, remove
 from pse.modules.std._endings import STORES, ending_of
@@ -24,6 +26,7 @@ from pse.modules.std._migration import migrate
 from pse.modules.std._piece_layout import Pieces, runs
 
 Array = NDArray[Any]
+_TELLING_SECONDS = 2
 
 
 def save(file: str, piece: Array, pieces: Pieces, like: str = "") -> Generator[Any, Any, None]:
@@ -47,12 +50,23 @@ def save(file: str, piece: Array, pieces: Pieces, like: str = "") -> Generator[A
                 format.store.write(draft, piece[pieces.own], pieces.mine)
             else:
                 _write(draft, int(place[0]), piece, pieces)
+        except FileNotFoundError:
+            raise _lost(file) from None
         except OSError:
             remove(draft)
             raise
         yield pieces.messages.barrier()
         stack.close()
         yield pieces.messages.barrier()
+
+
+def _lost(file: str) -> ModuleError:
+    """Say that the draft is not there: another partition's failure removes it, and is to be told before."""
+    time.sleep(_TELLING_SECONDS)
+    return ModuleError(
+        f"{file} can't be saved: what the first partition began beside it is not here",
+        help="another partition failed and removed it, or this machine doesn't see the folder, as all must",
+    )
 
 
 def _placed(file: str, piece: Array, pieces: Pieces) -> Generator[Any, Any, tuple[Array, Pieces]]:
