@@ -360,7 +360,7 @@ void pse_faults_mpi_failed(const char *reason)
 /* The rank's owner had its time, or a second signal came. */
 static void leave_stopped(int number)
 {
-    if (pse_faults_is_forked()) {
+    if (pse_faults_is_forked() || stopped_by == 0) { /* A module's own alarm stops nothing. */
         act_by_default(number);
         return;
     }
@@ -442,8 +442,12 @@ const char *pse_faults_stopped_call(void)
 void pse_faults_defer_stops(const pse_faults_deferral *to)
 {
     static const pse_faults_deferral none = {.fd = -1, .milliseconds = STOP_MILLISECONDS};
+    static const struct itimerval off = {0};
     deferral = to != NULL ? *to : none;
-    stopped_by = to != NULL ? stopped_by : 0;
+    if (to != NULL || stopped_by == 0)
+        return;
+    setitimer(ITIMER_REAL, &off, NULL);
+    stopped_by = 0;
 }
 
 int pse_faults_install_stops(void (*interrupt)(int number))

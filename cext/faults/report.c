@@ -75,6 +75,14 @@ static const char *signal_name(int number)
         NAME(SIGABRT);
         NAME(SIGPIPE);
         NAME(SIGXCPU);
+        NAME(SIGALRM);
+        NAME(SIGVTALRM);
+        NAME(SIGPROF);
+        NAME(SIGQUIT);
+        NAME(SIGTRAP);
+        NAME(SIGSYS);
+        NAME(SIGUSR1);
+        NAME(SIGUSR2);
 #undef NAME
     default:
         return "a signal";
