@@ -17,6 +17,9 @@ _BANNER = re.compile(
     rb"|Abort\(\d+\) on node \d+|\[(proxy|mpiexec)[:@]"
 )
 
+_GLUED = re.compile(rb"(?<=.)YOUR APPLICATION TERMINATED WITH THE EXIT STRING: .*$")
+"""A banner behind a line that a rank did not end: a prompt, or dots that show how far it is."""
+
 _ABORT = re.compile(rb"Abort\(\d+\) on node (\d+) .*: application called MPI_Abort\(")
 
 _UNREACHABLE = tuple(
@@ -120,4 +123,4 @@ def _without_banners(lines: Sequence[bytes]) -> Iterator[bytes]:
     is_banner = [_BANNER.match(line.rstrip()) is not None for line in lines]
     for number, line in enumerate(lines):
         if not is_banner[number] and not (line == b"\n" and any(is_banner[number + 1 : number + 2])):
-            yield line
+            yield _GLUED.sub(b"", line)

@@ -656,3 +656,15 @@ def test_an_internal_error_is_one_line_unless_its_traceback_is_asked_for(monkeyp
     assert messages.exit_code_of(caught.value) == 3
     monkeypatch.setenv("PSE_DEBUG", "1")
     assert "Traceback (most recent call last)" in messages.format_error(caught.value)
+
+
+def test_a_banner_behind_an_unfinished_line_is_left_out_and_the_line_is_kept():
+    read, write = os.pipe()
+    passed = []
+    with open(read, "rb", buffering=0) as stream, open(write, "wb", buffering=0) as end:
+        pipe = RankOutput(stream, passed.append, hydra=True)
+        pipe.drop_banners()
+        end.write(b"how many? YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n")
+        end.write(b"done " + b"=" * 83 + b"\n")  # a module's own
+        pipe.read_available()
+    assert b"".join(passed) == b"how many? \ndone " + b"=" * 83 + b"\n"
