@@ -18,6 +18,13 @@ LIMITS_HELP: Final = "look at the limits of this shell (ulimit -a) and of its cg
 """What to do where the system refuses memory that processes share."""
 
 
+NO_MPI_HELP: Final = (
+    "install the embedded MPI (pip install 'pse[mpich]'), or load your site's MPI and compile mpi4py for it: "
+    "pip install --no-binary mpi4py --force-reinstall mpi4py"
+)
+"""What to do where mpi4py finds no MPI library."""
+
+
 _RED, _GREEN, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
 
 

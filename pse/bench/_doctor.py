@@ -21,7 +21,7 @@ from pathlib import Path
 from pse import __version__, _cache
 from pse.bench._machine import BUSY_SHARE, share_in_use
 from pse.cluster import unmet_prerequisite
-from pse.errors import PseError
+from pse.errors import NO_MPI_HELP, PseError
 from pse.modules.build import find_compiler
 from pse.runtime.launch import Mpiexec, find_mpiexec, rank_environment
 from pse.runtime.rank import cpu_model, mpi_library
@@ -120,13 +120,8 @@ def _versions() -> Iterator[Finding]:
 def _mpi() -> Iterator[Finding]:
     library = mpi_library()
     if library.startswith("none"):
-        help = (
-            "install the embedded MPI (pip install 'pse[mpich]'), or load your site's MPI and compile mpi4py "
-            "for it: pip install --no-binary mpi4py --force-reinstall mpi4py"
-        )
-        yield Finding(
-            "MPI", BAD, f"mpi4py can't load an MPI library ({library.removeprefix('none: ')})", help
-        )
+        message = f"mpi4py can't load an MPI library ({library.removeprefix('none: ')})"
+        yield Finding("MPI", BAD, message, NO_MPI_HELP)
         return
     yield Finding("MPI", GOOD, library)
     try:

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from pse._abi.channel import NO_SITE
 from pse._abi.waiting import ExitCode
-from pse.errors import PseError, RunError
+from pse.errors import NO_MPI_HELP, PseError, RunError
 from pse.language.diagnostics import ProgramRefused, print_diagnostics
 from pse.runtime._channel import Board
 from pse.runtime.supervise._stdio import is_stream_full
@@ -64,7 +64,18 @@ def format_error(error: BaseException) -> str:
         )
     if isinstance(error, MemoryError):
         return _known(_no_memory(error))
+    if _lacks_mpi(error):
+        words = " ".join(exception_text(error).split())
+        return _known(RunError(f"mpi4py can't load an MPI library ({words})", help=NO_MPI_HELP))
     return _internal(error)
+
+
+def _lacks_mpi(error: BaseException) -> bool:
+    """Whether mpi4py found no MPI library: one compiled for any MPI looks for it itself, others are linked."""
+    if isinstance(error, ImportError):
+        return error.name == "mpi4py.MPI"
+    frames = traceback.extract_tb(error.__traceback__) if isinstance(error, RuntimeError) else []
+    return bool(frames) and os.path.basename(frames[-1].filename) == "_mpiabi.py"
 
 
 def _no_memory(error: MemoryError) -> RunError:

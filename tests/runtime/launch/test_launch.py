@@ -475,3 +475,15 @@ def test_a_reader_that_goes_away_ends_the_run_quietly():
         words = process.stderr.read()
     assert process.returncode == 141
     assert "Traceback" not in words
+
+
+@pytest.mark.parametrize("how", [launched, bare])
+def test_where_mpi4py_finds_no_library_of_mpi_that_is_said(how):
+    gone = {"MPI4PY_LIBMPI": "/gone/libmpi.so"}
+    if run([sys.executable, "-c", "from mpi4py import MPI"], **gone).code == 0:
+        pytest.skip("this mpi4py is linked to its MPI, and looks for none")
+    job = run(how(), **gone)
+    assert job.code not in (0, None)
+    assert "error: mpi4py can't load an MPI library (cannot load MPI library /gone/libmpi.so: " in job.err
+    assert "help: install the embedded MPI (pip install 'pse[mpich]')" in job.err
+    assert "a bug in pse" not in job.err
