@@ -130,7 +130,8 @@ def ending_text(name: str, known: Iterable[str]) -> str:
     bare = name.rpartition("/")[2]
     if bare in known:
         return f"the name {name} is only an ending: a name must stand before {bare}"
-    return f"the format can't be told from the name {name}: it must end in {list_text(known, 'or')}"
+    shown = f"the name {name}" if name else "an empty name"
+    return f"the format can't be told from {shown}: it must end in {list_text(known, 'or')}"
 
 
 def moment_text(nanoseconds: float) -> str:

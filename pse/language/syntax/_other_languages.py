@@ -21,7 +21,7 @@ from pse.language.syntax._foreign_marks import (
     text_of,
     until,
 )
-from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES
+from pse.language.syntax._foreign_names import FOREIGN_STATEMENTS, FOREIGN_TYPES, TYPES
 from pse.language.syntax._lexer import ARITHMETIC
 from pse.language.syntax._words import CHOICE
 from pse.language.types._types import Pattern
@@ -664,12 +664,30 @@ def _typed(name: str, value: Sequence[Token]) -> str:
     return f"{type} {name} = {spelled or text_of(given)}"
 
 
+def _typed_output(m: Mistake) -> str | None:
+    """`f() -> u64[7, 3] x`: what is no type reads as an array of tags, which has one index."""
+    kinds = m.kinds
+    if m.token.type != "COMMA" or "ARROW" not in kinds or "LSQB" not in kinds:
+        return None
+    opened = len(kinds) - 1 - kinds[::-1].index("LSQB")
+    name, size = m.line[opened - 1], _SIZED.fullmatch(m.line[opened - 1])
+    meant = FOREIGN_TYPES.get(name)
+    if meant is None and size is None:
+        return None
+    types = f"types are {list_text(sorted(TYPES), 'and')}"
+    return f"`{name}` is no type: did you mean `{meant}`?" if meant else f"`{name}` is no type: {types}"
+
+
+_SIZED = re.compile(r"[A-Za-z]+(8|16|32|64|80|128|256)(_t)?")
+"""What looks like a type of some size."""
+
 _RULES: tuple[Callable[[Mistake], str | None], ...] = (
     _first_word,
     _clause,
     _condition_behind,
     _block,
     _loop,
+    _typed_output,
     _call,
     _dashed_name,
     _declaration,

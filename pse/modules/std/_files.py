@@ -194,6 +194,8 @@ def explained(file: str, done: str) -> Iterator[None]:
             advice = "free some space there, or save to another disk"
         elif reason is not None:
             advice = system_help(failure, file, writing=done == "saved")
+        elif "Python objects" in str(failure):
+            advice = "arrays of Python objects are no data of other programs: save it with numbers in it"
         elif done == "loaded":
             advice = "is it complete, and of the format that its ending says?"
         raise ModuleError(f"{file} can't be {done}: {reason or failure}", help=advice) from None
