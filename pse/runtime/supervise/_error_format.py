@@ -71,7 +71,7 @@ def format_error(error: BaseException) -> str:
 
 
 def _lacks_mpi(error: BaseException) -> bool:
-    """Whether mpi4py found no MPI library: one compiled for any MPI looks for it itself, others are linked."""
+    """Whether mpi4py found no MPI library: one that is compiled for any MPI looks for it itself."""
     if isinstance(error, ImportError):
         return error.name == "mpi4py.MPI"
     frames = traceback.extract_tb(error.__traceback__) if isinstance(error, RuntimeError) else []
