@@ -19,14 +19,16 @@ from pse.bench import (
     print_result,
     update_page,
 )
+from pse.cli.completion import words
 from pse.errors import UsageError
 
 
 def bench_command(subjects: Sequence[Subject]) -> click.Command:
     """Make the command line that measures some of these subjects."""
+    known = words(*(subject.name for subject in subjects))
 
     @click.command("bench")
-    @click.argument("names", metavar="[NAME]…", nargs=-1)
+    @click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=known)
     @click.option("--list", "listing", is_flag=True, help="Name all benches.")
     @click.option("--all", "everything", is_flag=True, help="Measure all of them, one after the other.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object for each bench.")

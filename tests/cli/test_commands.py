@@ -127,6 +127,7 @@ def test_completion_for_no_known_shell_is_refused(shell, said):
         ("pse run programs/heat.coven -D NX", ["plain,NX="]),
         ("pse run nothing.coven -D N", []),
         ("pse explain e0312", ["plain,E0312"]),
+        ("pse bench trac", ["plain,tracing"]),
     ],
 )
 def test_a_shell_is_offered_commands_options_their_values_and_files(words, offered):
