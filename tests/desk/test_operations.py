@@ -325,6 +325,17 @@ def test_segments_bundles_and_records_of_libraries_are_added_by_palette(tmp_path
     assert "  var Fluid fluid2\n" in program.text
 
 
+def test_files_that_import_the_program_are_not_offered_to_it(tmp_path):
+    (tmp_path / "lib.coven").write_text(LIBRARY)
+    (tmp_path / "next.coven").write_text(
+        'coven 1\nimport "p.coven" { own }\nsegment after() -> () { own() }\n'
+    )
+    (tmp_path / "last.coven").write_text('coven 1\nimport "next.coven" { to }\nrecord Cell { f64 a }\n')
+    program = Editing("coven 1\nsegment own() -> () { print(1) }\n", tmp_path / "p.coven")
+    offered = [(e["module"]["file"], e["name"]) for e in program.offered(tmp_path, "In this directory")]
+    assert offered == [("lib.coven", name) for name in ("Fluid", "Cell", "twice", "begin")]
+
+
 BODIES = "//@ coven record Body { f64 x   i32 kind }\n//@ coven module one()\nint one(void) { return 0; }\n"
 LIBRARY = """coven 1
 bundle Fluid { f64[4] rho, u }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from pse.errors import ModuleNotFound
 from pse.language.syntax import ast as sx, parse_program
 from pse.lsp import OpenFiles
+from pse.modules import resolve_import
 
 PROGRAM = ".coven"
 LibraryItem = sx.Segment | sx.Bundle | sx.Record
@@ -55,6 +57,18 @@ class Libraries:
     def item_of(self, import_path: str, name: str) -> LibraryItem | None:
         """Give a segment, bundle or record of another file."""
         return next((item for item in self.items_of(import_path) if item.name.id == name), None)
+
+    def leads_here(self, path: str) -> bool:
+        """Whether a file imports this program, itself or through others: then the program can't import it."""
+        own, been, waiting = os.path.abspath(self._own.path), set[str](), [path]
+        while waiting:
+            file = self._file(os.path.basename(path := waiting.pop()), path)
+            been.add(path)
+            found = set(_imported_files(file))
+            if own in found:
+                return True
+            waiting += found - been
+        return False
 
     def segment(self, called: str) -> sx.Segment | None:
         """Give the segment that the program's calls name so."""
@@ -102,6 +116,13 @@ def library_items(text: str, path: str) -> list[LibraryItem]:
 
 def _is_of_program(item: sx.Item) -> bool:
     return isinstance(item, sx.Import) and item.path.endswith(PROGRAM)
+
+
+def _imported_files(file: _File) -> Iterator[str]:
+    for item in file.items:
+        if isinstance(item, sx.Import) and _is_of_program(item):
+            with contextlib.suppress(ModuleNotFound):
+                yield os.path.abspath(resolve_import(item.path, file.path))
 
 
 def _origin(items: Sequence[sx.Item], name: str) -> tuple[str, str] | None:

@@ -83,7 +83,8 @@ def _foreign(model: ProgramModel, root: str, modules: Sequence[ModuleFile]) -> I
     own, imports = os.path.abspath(model.analysis.path), _imports(model)
     found = [(f.source or f.path, _record(r.label, r)) for f in modules for r in f.records]
     for path in files_below(root, (PROGRAM,)):
-        items = _items_of(path) if os.path.abspath(path) != own else ()
+        is_around = os.path.abspath(path) == own or model.libraries.leads_here(path)
+        items = () if is_around else _items_of(path)
         found += [(path, _item(item, item.name.id)) for item in items]
     for path, entry in found:
         file, name = _relative(model, path), entry["name"]
