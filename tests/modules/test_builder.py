@@ -313,6 +313,16 @@ def subprocess_or_skip(program):
         pytest.skip(f"{program} is not installed")
 
 
+def test_a_subroutine_is_told_what_it_must_be(write):
+    subprocess_or_skip("gfortran")
+    text = "!@ coven module f(in f64 x)\nsubroutine f(x) bind(C)\n  use iso_c_binding\n"
+    text += "  real(c_double), value :: x\nend subroutine\n"
+    assert (
+        "the function must be an integer(c_int) function, no subroutine"
+        in failure(write, "f.f90", text).message
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "variable", "title"), [("f.c", "CC", "C"), ("f.cpp", "CXX", "C++"), ("f.f90", "FC", "Fortran")]
 )

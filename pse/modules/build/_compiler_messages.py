@@ -274,7 +274,7 @@ def _explain(source: Source, mismatches: list[_Mismatch]) -> str:
 
 _WHOLE_CALL = (
     (r"arguments to function|[Ww]rong number of arguments", "the number of arguments differs"),
-    (r"declared void|void value|incomplete type", "the function must return int: 0, or a code"),
+    (r"declared void|void value|incomplete type", "the function must {result}: 0, or a code"),
     (r"implicit declaration|not declared|undeclared", "there is no such function{bound}"),
     (r"without gil", "the function must be `noexcept nogil` (or `def`, to get NumPy arrays)"),
 )
@@ -283,8 +283,9 @@ _WHOLE_CALL = (
 
 def _what(mismatch: _Mismatch, language: str) -> str:
     place = mismatch.place
+    result = "be an integer(c_int) function, no subroutine" if language == "fortran" else "return int"
     if place.result:
-        return "the function must return int: 0, or a code whose text coven_error() gives"
+        return f"the function must {result}: 0, or a code whose text coven_error() gives"
     if place.dimension is not None:
         spelled = "int64_t *" if place.dimension.startswith(DYNAMIC) else "int64_t"
         return f"the dimension `{place.dimension}` is passed as `{spelled}`"
@@ -292,7 +293,9 @@ def _what(mismatch: _Mismatch, language: str) -> str:
         return f"`{declared(place.parameter)}` is passed as `{passed_as(place.parameter, language).strip()}`"
     bound = " with bind(C)" if language == "fortran" else ""
     known = (text for pattern, text in _WHOLE_CALL if re.search(pattern, mismatch.detail[0]))
-    return next(known, "the function can't be called as the directive says").format(bound=bound)
+    return next(known, "the function can't be called as the directive says").format(
+        bound=bound, result=result
+    )
 
 
 def dimension_as(name: str) -> str:
