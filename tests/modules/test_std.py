@@ -110,6 +110,7 @@ def test_writers_of_one_file_keep_out_of_each_others_way(tmp_path, monkeypatch):
             "it must end in .npy, .h5, .tif, .nc, .raw or .zarr",
         ),
         ("a", "from the name a: it must end"),
+        ("", "from an empty name: it must end"),
         ("absent/a.npy", "absent/a.npy can't be saved: there is no folder absent"),
         ("full.npy", "full.npy can't be saved: No space left on device"),
         ("read_only.npy", "read_only.npy can't be saved: Read-only file system"),

@@ -473,6 +473,7 @@ def read(file):
     [
         ('save("absent/u.npy", u)', "absent/u.npy can't be saved: there is no folder absent"),
         ('save("u.csv", u)', "the format can't be told from the name u.csv"),
+        ('load("objects.npy") -> u', "objects.npy can't be loaded: .*Python objects"),
         ('load("absent.npy") -> u', "absent.npy can't be loaded: there is no such file"),
         ('load("wrong.npy") -> u', r"wrong.npy holds float64\[3\]; the program expects float64\[7, 9\]"),
     ],
@@ -480,7 +481,8 @@ def read(file):
 def test_a_file_that_cannot_be_used_is_named_and_nothing_is_left(play, tmp_path, monkeypatch, body, words):
     monkeypatch.chdir(tmp_path)
     np.save("wrong.npy", np.zeros(3))
+    np.save("objects.npy", np.array([{}, 1, "a"], dtype=object))
     text = f'var f64[N, M] @ block(0) u\n zero() -> u\n {body}\n sum(u) -> s\n note("s", s)'
     with pytest.raises(PseError, match=words):
         play(text, None, "P = 3", {"N": 7, "M": 9})
-    assert os.listdir() == ["wrong.npy"]
+    assert sorted(os.listdir()) == ["objects.npy", "wrong.npy"]
