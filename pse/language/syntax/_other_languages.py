@@ -672,7 +672,7 @@ def _typed_output(m: Mistake) -> str | None:
     opened = len(kinds) - 1 - kinds[::-1].index("LSQB")
     name, size = m.line[opened - 1], _SIZED.fullmatch(m.line[opened - 1])
     meant = FOREIGN_TYPES.get(name)
-    if meant is None and size is None:
+    if name in TYPES or (meant is None and size is None):
         return None
     types = f"types are {list_text(sorted(TYPES), 'and')}"
     return f"`{name}` is no type: did you mean `{meant}`?" if meant else f"`{name}` is no type: {types}"

@@ -251,12 +251,10 @@ def as_module_error(module: LoadedModule, failure: BaseException) -> ModuleError
     what = "called sys.exit()" if isinstance(failure, SystemExit) else f"raised {type(failure).__name__}"
     words = exception_text(failure)
     detail = f": {words}" if words else ""
-    return ModuleError(
-        f"{_who(module)} {what}{detail}", traceback=text, help=_help_with(module, failure, words)
-    )
+    return ModuleError(f"{_who(module)} {what}{detail}", traceback=text, help=_help_with(failure, words))
 
 
-def _help_with(module: LoadedModule, failure: BaseException, words: str) -> str | None:
+def _help_with(failure: BaseException, words: str) -> str | None:
     """Say what to do about an input that a function wants to write, or takes as if it did."""
     if not (isinstance(failure, ValueError) and words.endswith("is read-only")):
         return None

@@ -112,7 +112,8 @@ def listen(name: str) -> socket.socket:
     _own_directory()
     require_free(name)
     for other in _names():
-        remove_stale(other)
+        with contextlib.suppress(UsageError):
+            remove_stale(other)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     new = f"{address(name)}.{os.getpid()}"
     listener.bind(new)
@@ -137,7 +138,7 @@ def running() -> list[str]:
     """
     names = []
     for name in _names():
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(UsageError, OSError):
             if found := connect(name):
                 found.close()
                 names.append(name)
